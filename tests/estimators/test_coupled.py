@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
-from mercer.solvers import coupled, slot_inputs
+from mercer.solvers import coupled, slot_spectrum
 from mercer.testing import check_structured_estimator
 
 
@@ -46,7 +46,7 @@ def test_the_fitted_model_says_what_it_took(data):
 
 
 def test_many_slots_go_to_conjugate_gradients(data, monkeypatch):
-    monkeypatch.setattr(coupled, "WRITTEN_OUT", 10)
+    monkeypatch.setattr(coupled, "DENSE_SLOTS", 10)
     model = KernelDependency(CurlFree(1.0), alpha=0.1).fit(*data)
     assert model.n_iter_ is not None
     wanted = KernelDependency(CurlFree(1.0), alpha=0.1, solver="dense").fit(*data)
@@ -54,7 +54,7 @@ def test_many_slots_go_to_conjugate_gradients(data, monkeypatch):
 
 
 def test_a_matrix_without_room_is_refused(data, monkeypatch):
-    monkeypatch.setattr(slot_inputs, "available", lambda: 5000.0)
+    monkeypatch.setattr(slot_spectrum, "available", lambda: 5000.0)
     for model in (KernelDependency(CurlFree()), KernelDependencyCV(CurlFree())):
         with pytest.raises(MemoryError, match="solver='cg'"):
             model.fit(*data)

@@ -72,7 +72,7 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     fit = LawRegression(map.solver, features, LINE, Y, folds, intercept)
     found, _ = fit.left_out_errors(np.arange(60), [1e-4])
     for fold in range(5):
-        refit = fit.law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
+        refit = fit.fit_law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
         wanted, _ = fit.evaluate(np.flatnonzero(folds == fold), [refit])
         assert np.allclose(found[folds == fold], wanted, rtol=1e-6, atol=1e-9)
 
@@ -83,13 +83,13 @@ def test_constants_of_grid_points_are_those_of_a_dense_regression():
     stencil = map.solver.stencil
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
     law = LawRegression(map.solver, features, LINE, Y, np.arange(60) % 5, True)
-    regressors, target = stencil.regression(Y)
+    regressors, target = stencil.regressors_and_target(Y)
     U = features.transform(stencil.windows(LINE))
     D = (regressors[:, :, None] / law.scales[:, None] * U[:, None, :]).reshape(len(U), -1)
     mean, level = (A.reshape(60, 14, -1).mean(axis=0) for A in (D, target[:, None]))
     C, t = D - np.tile(mean, (60, 1)), target - np.tile(level[:, 0], 60)
     coef = np.linalg.solve(C.T @ C + 1e-3 * np.eye(C.shape[1]), C.T @ t)
-    found = law.law(law.moments(np.arange(60)), 1e-3)
+    found = law.fit_law(law.moments(np.arange(60)), 1e-3)
     wanted = coef.reshape(len(law.scales), -1).T / np.asarray(law.scales)
     assert np.allclose(found.weights, wanted, atol=1e-8 * np.abs(wanted).max())
     assert np.allclose(found.constants, level[:, 0] - mean @ coef, atol=1e-8)

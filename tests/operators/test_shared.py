@@ -11,7 +11,7 @@ from mercer.operators import Local, Shared
 from mercer.problem import Side
 from mercer.solvers import Cache
 from mercer.solvers.coupled import dense as dense_route
-from mercer.solvers.shared import by_windows
+from mercer.solvers.shared import factor_windows
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         labels=None,
         weights=None if weights is None else weights[rest],
     )
-    refit = by_windows(problem, whole.kernel, Cache().output_rows(problem))
+    refit = factor_windows(problem, whole.kernel, Cache().output_rows(problem))
     same = whole.parts[0].spectrum.windows.landmarks  # held fixed
     refit.parts[0].spectrum.windows.__dict__["landmarks"] = same
     expected = refit.solve(0.05).points(X[own]).coordinates

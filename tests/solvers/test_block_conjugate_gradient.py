@@ -23,7 +23,11 @@ from mercer.operators import (
 )
 from mercer.operators.block_gram import KroneckerGram, SumGram
 from mercer.solvers import BlockConjugateGradient
-from mercer.solvers.preconditioners import _nearest_weights, low_rank, separable
+from mercer.solvers.preconditioners import (
+    _nearest_weights,
+    low_rank_preconditioner,
+    separable_preconditioner,
+)
 from mercer.solvers.reduction import Reduction
 from tolerances import IDENTITY
 
@@ -90,7 +94,7 @@ def test_a_single_product_needs_one_round(rng):
     A, B = rng.normal(size=(20, 20)), rng.normal(size=(3, 3))
     gram, V = KroneckerGram(A @ A.T, B @ B.T), rng.normal(size=(20, 3))
     assert BlockConjugateGradient(1e-8).solve(gram, 0.1, V).n_iter == 1
-    nearly = separable(gram, 0.1)(V.reshape(-1, 1))
+    nearly = separable_preconditioner(gram, 0.1)(V.reshape(-1, 1))
     exact = np.linalg.solve(gram.matrix() + 0.1 * np.eye(60), V.reshape(-1, 1))
     assert_allclose(nearly, exact, rtol=1e-6, atol=1e-8)
 
@@ -100,7 +104,7 @@ def test_a_full_rank_approximation_is_the_inverse(rng):
     gram = DenseGram(A @ A.T, Slots(6, 2), Slots(6, 2))
     D = rng.normal(size=(12, 2))
     exact = np.linalg.solve(A @ A.T + 0.5 * np.eye(12), D)
-    assert_allclose(low_rank(gram, 0.5, rank=12)(D), exact, atol=1e-7)
+    assert_allclose(low_rank_preconditioner(gram, 0.5, rank=12)(D), exact, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", SUMS)

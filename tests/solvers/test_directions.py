@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.solvers.by_direction import directions
+from mercer.solvers.by_direction import uncoupled_directions
 from tolerances import IDENTITY, LEFT_OUT
 
 TOGETHER = {
@@ -44,7 +44,7 @@ def test_as_the_matrix_written_out(name, intercept, data):
     X, Y = data
     parts = {"alpha": 0.1, "fit_intercept": intercept}
     short = KernelDependency(TOGETHER[name], **parts).fit(X, Y)
-    assert directions(short.kernel_, X) is not None
+    assert uncoupled_directions(short.kernel_, X) is not None
     whole = KernelDependency(TOGETHER[name], solver="dense", **parts).fit(X, Y)
     assert_allclose(short.coef_, whole.coef_, atol=1e-9)
     assert_allclose(short.predict(X[:3] + 0.1), whole.predict(X[:3] + 0.1), atol=IDENTITY)
@@ -77,13 +77,13 @@ def test_an_infinite_output_kernel(rng):
 def test_operators_that_do_not_commute_are_told(data):
     X, Y = data
     model = KernelDependency(APART, alpha=0.1, fit_intercept=False).fit(X, Y)
-    assert directions(model.kernel_, X) is None
+    assert uncoupled_directions(model.kernel_, X) is None
 
 
 def test_directions_of_equal_weights_share_their_matrix(data):
     X, Y = data
     model = KernelDependency(TOGETHER["identity and matrix"], fit_intercept=False).fit(X, Y)
-    _, grams = directions(model.kernel_, X)
+    _, grams = uncoupled_directions(model.kernel_, X)
     assert sorted(len(gram.columns) for gram in grams) == [1, 2]
 
 

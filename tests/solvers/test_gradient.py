@@ -130,7 +130,7 @@ def test_constant_outputs(features, intercept):
 
 def test_pivots_are_held():
     parts = factored(RBF(1.0), Identity(), IncompleteCholesky(6), None, None, True)
-    landmarks = parts.parts[0].spectrum.at.map.landmarks_
+    landmarks = parts.parts[0].spectrum.input_rows.map.landmarks_
     other = factored(RBF(1.0), Identity(), Nystroem(landmarks=landmarks), None, None, True)
     found, again = (parameter_slopes(p, 0.3, "loo")[1] for p in (parts, other))
     assert found["length_scale"] == pytest.approx(again["length_scale"], rel=1e-8)

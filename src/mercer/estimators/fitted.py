@@ -130,7 +130,7 @@ class Fitted:
         want = replace(self.want, moves=True)
         made = Fitted(replace(self.problem, labels=labels), want, self.alpha, self.flat)
         same = np.array_equal(labels, self.problem.left_out_labels)
-        if self.kept is not None and self.kept.reusable and same:
+        if self.kept is not None and self.kept.has_closed_forms and same:
             made.keep(self.kept)
         return made
 
@@ -138,7 +138,7 @@ class Fitted:
         """Return the model with `folds` as the groups that are left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha, self.flat)
-        if self.kept is not None and self.kept.reusable and self.kept.images is None:
+        if self.kept is not None and self.kept.has_closed_forms and self.kept.images is None:
             made.keep(replace(self.kept, problem=problem))
         return made
 

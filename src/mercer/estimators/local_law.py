@@ -265,7 +265,7 @@ class LocalLaw(StructuredEstimator):
         )
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > WRONG_ERROR))
-        law = regression.law(reduce(add, regression.by_fold), self.alpha_)
+        law = regression.fit_law(reduce(add, regression.fold_moments), self.alpha_)
         self._require_finite(bool(np.isfinite(host(law.weights)).all()))
         errors, _ = regression.evaluate(np.arange(1), [law])
         self._require_finite(bool(np.isfinite(errors).all()))

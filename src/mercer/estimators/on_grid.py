@@ -14,7 +14,7 @@ from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import OnDevice, Wrapper
 from ..operators.shared import Shared
 from ..operators.windows import interpolated
-from ..solvers.window_inputs import LandmarkFieldMap
+from ..solvers.window_spectrum import LandmarkFieldMap
 from ..spaces import Fields
 from ..spaces.fields import Grid
 

@@ -61,7 +61,7 @@ class Posterior:
         """Return all values that variances need, without the training outputs."""
         values = {name: getattr(self, name) for name in SAVED}
         if self.fitted is not None:
-            values["unit"] = self.factorization.variances(self.fitted.alpha)
+            values["unit"] = self.factorization.variance_function(self.fitted.alpha)
         return {"fitted": None, "flat": self.flat, "known": values}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
@@ -93,7 +93,7 @@ class Posterior:
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
         made = fitted.factorization if fitted.kept or not whole else None
-        if made is not None and made.reusable and not (whole and _lacks_explicit_features(made)):
+        if made is not None and made.has_closed_forms and not (whole and _lacks_explicit_features(made)):
             return made
         problem = fitted.problem
         if whole:
@@ -226,10 +226,10 @@ class Posterior:
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return roots of the posterior covariance at X along each direction, for unit noise."""
         inputs, alpha = part.spectrum, self._fitted_model.alpha
-        K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
+        K, Z, s = host(inputs.prior_covariance(X)), host(inputs.project_inputs(X).Z), host(inputs.s)
         roots = []
-        for b in host(part.b)[:1] if part.alike else host(part.b):
-            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.constant_weight**2
+        for b in host(part.b)[:1] if part.equal_eigenvalues else host(part.b):
+            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.new_constant_entry**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._base.loops import compiled
 
-INNER = 10
+STEPS_PER_EXAMPLE = 10
 """Steps that an example takes before the next one: they touch its own scores only."""
 
 
@@ -22,7 +22,7 @@ def sweep(J, F, losses, weights, order):
     for i in order:
         moved[:] = 0.0
         f[:] = F[i]
-        for _ in range(INNER):
+        for _ in range(STEPS_PER_EXAMPLE):
             best, worst, high, low = -1, -1, -np.inf, np.inf
             for c in range(m):
                 violation = losses[i, c] + f[c]

@@ -17,7 +17,7 @@ from .preconditioners import Preconditioner, no_preconditioner, preconditioner
 from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
-FRESH = 50
+RESIDUAL_INTERVAL = 50
 """Rounds after which the residual is computed again: rounding makes the running one drift."""
 
 
@@ -178,7 +178,7 @@ class BlockConjugateGradient:
                 )
             step = now / bent
             D = D + step * P
-            R = V - product(D) if done % FRESH == 0 else R - step * GP
+            R = V - product(D) if done % RESIDUAL_INTERVAL == 0 else R - step * GP
             if frobenius_norm(R) <= self.tolerance * goal:
                 break
             Z = precondition_residual(R)

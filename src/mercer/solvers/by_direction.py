@@ -18,11 +18,11 @@ from .._base.memory import KEPT_FRACTION, available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
-from .coupled import by_slots, coupled_refusal, fitted_kernel
-from .exact_inputs import ExactInputs, InputGram
+from .coupled import coupled_refusal, factor_slots, fitted_kernel
+from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
-from .inputs import DIAGONAL_ITEMS, FittedMap
-from .outputs import Basis, Cache, in_order
+from .input_spectrum import DIAGONAL_ITEMS, FittedMap
+from .outputs import Basis, Cache, join_in_order
 from .part import LazyParts, Part
 from .weights import CoupledMap
 
@@ -44,7 +44,7 @@ class DirectionKernel:
         The directions.
     kernel
         The fitted operator-valued kernel.
-    shares
+    eigenvalues
         The eigenvalues of its operators along these directions, where it is a sum of scalar
         kernels times operators; None for a kernel that gives a scalar kernel for each component.
     training_values
@@ -53,7 +53,7 @@ class DirectionKernel:
 
     columns: np.ndarray
     kernel: OperatorKernel
-    shares: list[float] | None = None
+    eigenvalues: list[float] | None = None
     training_values: Any = field(default=None, repr=False)
 
     features: ClassVar[None] = None
@@ -68,13 +68,13 @@ class DirectionKernel:
     def _operator_values(self, A: Items, B: Items | None = None) -> Any:
         """Return the operator-valued kernel between the inputs A and B (or A and itself)."""
         kernel = self.kernel
-        return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
+        return kernel.by_component(A, B) if self.eigenvalues is None else kernel.gram(A, B)
 
     def _scalar_values(self, values: Any) -> Array:
         """Convert values of the operator-valued kernel to the scalar kernel of these directions."""
-        if self.shares is None:
+        if self.eigenvalues is None:
             return values.scalar(int(values.labels[self.columns[0]]))
-        return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
+        return sum(share * K for share, (K, _) in zip(self.eigenvalues, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
         """Return the scalar Gram matrix of the training inputs X."""
@@ -103,21 +103,23 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor each set of uncoupled output directions by itself; couple all if there are none."""
     output_rows = cache.output_rows(problem)
     kernel = fitted_kernel(problem, output_rows)
-    found = directions(kernel, problem.inputs.items)
+    found = uncoupled_directions(kernel, problem.inputs.items)
     if found is None:
-        return by_slots(problem, kernel, output_rows, want)
+        return factor_slots(problem, kernel, output_rows, want)
     Q, grams = found
     T = output_rows.rows if Q is None else output_rows.rows @ Q
     keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT_FRACTION * available()
-    parts = LazyParts([partial(_make_part, problem, T, gram) for gram in grams], keep)
+    parts = LazyParts([partial(_part_of_directions, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Return the map of the operator-valued kernel from the maps of all directions."""
-        coef = _to_coordinates(in_order([map.coefficients for map, _ in fits], order), Q)
+        coef = _to_coordinates(join_in_order([map.coefficients for map, _ in fits], order), Q)
         mean: Array | float = 0.0
         if problem.intercept:
-            mean = _to_coordinates(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
+            mean = _to_coordinates(join_in_order([mean[None, :] for _, mean in fits], order), Q)[
+                0, :
+            ]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
     return Factorization(problem, kernel, output_rows, parts, Basis(Q), join)
@@ -128,15 +130,15 @@ def _to_coordinates(C: Array, Q: Array | None) -> Array:
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
-def _make_part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
+def _part_of_directions(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
     """Return the `Part` of the directions `gram.columns`, given the outputs T along directions."""
     own = _columns(T, gram.columns)
     values = InputGram(gram, problem.inputs.items, problem.weights, problem.intercept)
-    inputs = ExactInputs(values)
-    return Part(inputs, namespace(own).ones_like(own[0, :]), own, columns=gram.columns)
+    spectrum = ExactSpectrum(values)
+    return Part(spectrum, namespace(own).ones_like(own[0, :]), own, columns=gram.columns)
 
 
-def directions(
+def uncoupled_directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
     """Return the output directions Q that a kernel does not couple, with their scalar kernels.
@@ -173,7 +175,7 @@ def common_directions(
 
     return Q, [
         DirectionKernel(own, kernel, [float(w) for w in weights[:, own[0]]], gram)
-        for own in _sets_of_equal_weights(weights)
+        for own in _proportional_columns(weights)
     ]
 
 
@@ -194,7 +196,7 @@ def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] 
     return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in turned])
 
 
-def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
+def _proportional_columns(weights: np.ndarray) -> list[np.ndarray]:
     """Group proportional columns of `weights`; return the column numbers of each group."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)

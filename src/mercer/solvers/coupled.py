@@ -12,15 +12,15 @@ from ..operators.separable import fit_clone
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
-from .factorization import Factorization, Method, Solution
+from .factorization import Factorization, Solution, SolutionMethod
 from .outputs import Cache, OutputRows
 from .part import Part
-from .slot_inputs import GramInputs
+from .slot_spectrum import SlotGramSpectrum
 from .weights import CoupledMap, LeastWeights
 
-PRODUCT_SQUARES = 3.0
+ITERATIVE_SQUARES = 3.0
 """Peak memory of a fit by products in matrices over the examples."""
-WRITTEN_OUT = 2000
+DENSE_SLOTS = 2000
 """Slots up to which a matrix over all of them is the shortest way."""
 
 
@@ -45,7 +45,7 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
     return None
 
 
-def products_refusal(problem: Problem, want: Want) -> str | None:
+def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
     """Return why conjugate gradients do not accept a problem; None if they do."""
     reason = coupled_refusal(problem, want)
     if reason is None and not want.single:
@@ -79,42 +79,44 @@ def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | No
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 
-def by_matrix(problem: Problem, kernel: OperatorKernel, output_rows: OutputRows) -> Factorization:
+def factor_slots_densely(
+    problem: Problem, kernel: OperatorKernel, output_rows: OutputRows
+) -> Factorization:
     """Factor the Gram matrix over all slots, pairs of an example and an output component."""
-    inputs = GramInputs(kernel, problem.inputs.items, problem.weights, problem.intercept)
-    slots, w = inputs.slots, inputs.weights
+    spectrum = SlotGramSpectrum(kernel, problem.inputs.items, problem.weights, problem.intercept)
+    slots, w = spectrum.slots, spectrum.weights
     T = slot_targets(slots, output_rows, w)
-    constants = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
-    part = Part(inputs, namespace(T).ones_like(T[0, :]), T, constants=constants)
+    means = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
+    part = Part(spectrum, namespace(T).ones_like(T[0, :]), T, component_means=means)
     return Factorization(problem, kernel, output_rows, [part])
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Fit the kernel of a problem and factor its Gram matrix over all slots."""
     output_rows = cache.output_rows(problem)
-    return by_matrix(problem, fitted_kernel(problem, output_rows), output_rows)
+    return factor_slots_densely(problem, fitted_kernel(problem, output_rows), output_rows)
 
 
-def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
+def conjugate_gradients(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Fit the kernel of a problem and return a factorisation that uses conjugate gradients."""
     output_rows, method = cache.output_rows(problem), want.solver
     method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
-    return by_products(problem, fitted_kernel(problem, output_rows), output_rows, method)
+    return factor_iteratively(problem, fitted_kernel(problem, output_rows), output_rows, method)
 
 
-def by_products(
+def factor_iteratively(
     problem: Problem,
     kernel: OperatorKernel,
     output_rows: OutputRows,
     method: BlockConjugateGradient,
 ) -> Factorization:
     """Return a factorisation that runs conjugate gradients anew for every ridge parameter."""
-    require_products(problem.n)
-    solution = Products(problem, kernel, output_rows, method)
+    require_gram_memory(problem.n)
+    solution = IterativeSolutions(problem, kernel, output_rows, method)
     return Factorization(problem, kernel, output_rows, [], method=solution)
 
 
-class Products(Method):
+class IterativeSolutions(SolutionMethod):
     """Solutions by conjugate gradients; left-out predictions are not available."""
 
     def __init__(
@@ -147,20 +149,20 @@ class Products(Method):
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
 
 
-def by_slots(
+def factor_slots(
     problem: Problem, kernel: OperatorKernel, output_rows: OutputRows, want: Want
 ) -> Factorization:
     """Factor the Gram matrix over slots if it is small or reused, else use conjugate gradients."""
     if want.single:
         gram = kernel.gram(problem.inputs.items)
-        if gram.rows.size > WRITTEN_OUT and not gram.direct:
-            return by_products(problem, kernel, output_rows, BlockConjugateGradient())
-    return by_matrix(problem, kernel, output_rows)
+        if gram.rows.size > DENSE_SLOTS and not gram.direct:
+            return factor_iteratively(problem, kernel, output_rows, BlockConjugateGradient())
+    return factor_slots_densely(problem, kernel, output_rows)
 
 
-def require_products(n: int) -> None:
+def require_gram_memory(n: int) -> None:
     """Raise MemoryError if the scalar Gram matrices of n examples exceed the free memory."""
-    needed, free = 8.0 * PRODUCT_SQUARES * n * n, PLANNED_FRACTION * available()
+    needed, free = 8.0 * ITERATIVE_SQUARES * n * n, PLANNED_FRACTION * available()
     if needed > free:
         raise MemoryError(
             f"the Gram matrices of {n} examples need about {needed / GIB:.1f} GiB of "

@@ -13,9 +13,9 @@ from ..embedding import SpanFrame
 from ..operators import Moments, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from .exact_inputs import ExactInputs, InputGram
+from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
-from .inputs import InputSpectrum
+from .input_spectrum import InputSpectrum
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
@@ -30,10 +30,10 @@ def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
     coordinates.
     """
     problem.require_memory(CHOLESKY_SQUARES)
-    inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem)
+    spectrum = cache.spectrum(problem.inputs.kernel, exact_spectrum, problem)
     if problem.spanned:
-        return factor_spanned(problem, inputs)
-    return factor_uniform(problem, inputs, cache.output_rows(problem))
+        return factor_spanned(problem, spectrum)
+    return factor_uniform(problem, spectrum, cache.output_rows(problem))
 
 
 def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -44,43 +44,43 @@ def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """
     problem.require_memory(SPECTRAL_SQUARES)
     direct = want.solver != "spectral"
-    inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem, direct)
+    spectrum = cache.spectrum(problem.inputs.kernel, exact_spectrum, problem, direct)
     output_rows = cache.output_rows(problem)
     if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, inputs, output_rows)
-    return factor_projected(problem, inputs, output_rows)
+        return factor_uniform(problem, spectrum, output_rows)
+    return factor_projected(problem, spectrum, output_rows)
 
 
-def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
+def exact_spectrum(problem: Problem, direct: bool = True) -> ExactSpectrum:
     """Return the inputs of a problem with their Gram matrix, which is factored on first use."""
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
-    return ExactInputs(gram, direct)
+    return ExactSpectrum(gram, direct)
 
 
 def factor_uniform(
-    problem: Problem, inputs: InputSpectrum, output_rows: OutputRows
+    problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows
 ) -> Factorization:
     """Return the factorisation for a multiple of the identity, without factoring the inputs yet."""
     moments = SpectralMoments(problem.total, output_rows.rows)
-    return factor_separable(problem, inputs, output_rows, moments)
+    return factor_separable(problem, spectrum, output_rows, moments)
 
 
 def factor_projected(
-    problem: Problem, inputs: InputSpectrum, output_rows: OutputRows, alpha: float | None = None
+    problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows, alpha: float | None = None
 ) -> Factorization:
     """Return the factorisation for any operator, from the outputs in the input eigenvectors.
 
     With `alpha` the operator is learnt at that ridge first.
     """
-    EV = inputs.project(output_rows.rows)
-    moments = spectral_moments(inputs, output_rows.rows, EV)
-    return factor_separable(problem, inputs, output_rows, moments, EV, alpha)
+    EV = spectrum.project_targets(output_rows.rows)
+    moments = spectral_moments(spectrum, output_rows.rows, EV)
+    return factor_separable(problem, spectrum, output_rows, moments, EV, alpha)
 
 
 def factor_separable(
     problem: Problem,
-    inputs: InputSpectrum,
+    spectrum: InputSpectrum,
     output_rows: OutputRows,
     moments: Any,
     EV: Array | None = None,
@@ -96,22 +96,22 @@ def factor_separable(
     rows, products = output_rows.rows, EV
     if Q is not None:
         products = None if EV is None else EV @ Q
-    part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, products)
+    part = Part(spectrum, b, rows if Q is None else lambda: rows @ Q, products)
     return Factorization(
         problem, Separable(problem.inputs.kernel, operator), output_rows, [part], Basis(Q)
     )
 
 
-def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
+def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
     """Return the moments of the output rows V with the inputs, given EV = EᵀV (E: eigenvectors)."""
-    if inputs.complete:
-        return SpectralMoments(inputs.total, EV, inputs.s)
+    if spectrum.complete:
+        return SpectralMoments(spectrum.total, EV, spectrum.s)
     xp = namespace(EV)
-    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
+    vu = xp.matrix_transpose(EV * xp.sqrt(spectrum.s)[:, None])
+    return Moments(spectrum.total, spectrum.s, vu, adjoint(V) @ V)
 
 
-def factor_spanned(problem: Problem, inputs: InputSpectrum) -> Factorization:
+def factor_spanned(problem: Problem, spectrum: InputSpectrum) -> Factorization:
     """Factor a problem whose outputs are known by kernel values only; the operator must be c I.
 
     Predictions are weights on the training outputs.
@@ -124,5 +124,5 @@ def factor_spanned(problem: Problem, inputs: InputSpectrum) -> Factorization:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
         mean = like(mean, values)
     output_rows = OutputRows(None, mean, None, frame)
-    part = Part(inputs, like(np.full(n, problem.operator_scale), values), None)
+    part = Part(spectrum, like(np.full(n, problem.operator_scale), values), None)
     return Factorization(problem, problem.kernel, output_rows, [part])

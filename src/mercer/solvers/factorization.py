@@ -19,14 +19,14 @@ from ..embedding import Embedding, PointMap
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .inputs import FittedMap, Located
+from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import (
     LeaveOneOut,
-    left_out_density,
-    left_out_noise,
-    residuals_and_total,
+    left_out_noise_variances,
+    residuals_and_trace,
+    summed_log_density,
 )
-from .outputs import Basis, OutputRows, in_order
+from .outputs import Basis, OutputRows, join_in_order
 from .part import Part
 from .spanned import SpanMoments
 from .variances import UnitVariances
@@ -86,7 +86,7 @@ class LeftOut:
         return float(like(weights / weights.sum(), self.sqlengths) @ self.sqlengths)
 
 
-class Method:
+class SolutionMethod:
     """Base class of solution methods without parts: conjugate gradients and refits."""
 
     leaves_out: ClassVar[bool] = False
@@ -157,7 +157,7 @@ class Factorization:
     join: Callable[[list[FittedMap]], FittedMap] | None = None
     images: Problem | None = None
     copies: int = 1
-    method: Method | None = None
+    method: SolutionMethod | None = None
 
     # -- what the parts are of -----------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Factorization:
             yield part.at_ridge(alphas[0]) if len(alphas) == 1 else part
 
     @cached_property
-    def order(self) -> np.ndarray | None:
+    def direction_order(self) -> np.ndarray | None:
         """The column of each output direction in the joined parts; None if already in order."""
         columns = [part.columns for part in self.parts if part.columns is not None]
         return np.argsort(np.concatenate(columns)) if columns else None
@@ -188,13 +188,13 @@ class Factorization:
         """The output directions as columns in output coordinates; None for the coordinate axes."""
         return self.basis.Q
 
-    def rotated(self, V: Array) -> Array:
+    def to_directions(self, V: Array) -> Array:
         """Return V Q, output coordinates V converted to values along the output directions Q."""
         return V if self.Q is None else V @ self.Q
 
     def _join_along_directions(self, found: list[Array]) -> Array:
         """Join one array per part (columns: its directions) into one over all output directions."""
-        return self.basis.to_real(in_order(found, self.order))
+        return self.basis.to_real(join_in_order(found, self.direction_order))
 
     def _join_in_coordinates(self, found: list[Array]) -> Array:
         """Join one array per part (columns: its directions) and convert to output coordinates."""
@@ -293,7 +293,7 @@ class Factorization:
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
         """Yield the left-out residuals of one part for each ridge, one row per row of the part."""
-        groups = part.labels(self.augmented)
+        groups = part.group_labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is None or part.slots is None:
             return path
@@ -304,10 +304,10 @@ class Factorization:
         """Return the residuals over their mean of 1 - leverage (generalised cross-validation)."""
         joined, rest, cells = [], 0.0, 0.0
         for part in self._parts_at([ridge]):
-            R, own = residuals_and_total(part, ridge)
+            R, own = residuals_and_trace(part, ridge)
             joined.append(part.by_example(R))
-            rest += part.times * float(own.sum())
-            cells += part.times * R.shape[0] * R.shape[1]
+            rest += part.multiplicity * float(own.sum())
+            cells += part.multiplicity * R.shape[0] * R.shape[1]
         E = self.output_rows.unweighted(self._join_along_directions(joined)) / (rest / cells)
         return E[: self.problem.n, :]
 
@@ -345,9 +345,9 @@ class Factorization:
         labels = self.augmented.left_out_labels
         number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.output_rows.rows.shape[1]))):
-            at = [part.spectrum.locate(part_of(X, rows)) for part in parts]
+            at = [part.spectrum.project_inputs(part_of(X, rows)) for part in parts]
             found = [
-                self._moves_of(part, one, e, ridge)
+                self._changes_of_part(part, one, e, ridge)
                 for part, one, e in zip(parts, at, errors, strict=True)
             ]
             D = self._join_blocks_in_coordinates(found)
@@ -358,25 +358,27 @@ class Factorization:
         found: dict[int, Array] = {}
         for part in self._parts_at([alpha]):
             own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
-            Z = part.spectrum.locate(X).Z
-            alike = part.weights(Z, alpha, 0) if part.alike else None
+            Z = part.spectrum.project_inputs(X).Z
+            alike = part.weights(Z, alpha, 0) if part.equal_eigenvalues else None
             for j, column in enumerate(own):
                 found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
         return [found[j] for j in range(len(found))]
 
-    def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
+    def _changes_of_part(self, part: Part, at: ProjectedInputs, e: Array, ridge: float) -> Array:
         """Return how leaving out each group changes g(x) along the directions of one part.
 
         The shape is (inputs, groups, directions); e are the left-out residuals (see `moves`).
         """
         xp, labels = namespace(e), self.augmented.left_out_labels
         if part.slots is None and self.augmented.groups is None:
-            directions = range(1 if part.alike else e.shape[1])
+            directions = range(1 if part.equal_eigenvalues else e.shape[1])
             W = xp.stack([part.weights(at.Z, ridge, j) for j in directions], axis=-1)
             return W * e[None, :, :]
         owners = labels if part.slots is None else labels[part.slots.owners]
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
-        return xp.stack([part.shift(at, own, take(e, own), ridge) for own in members], axis=1)
+        return xp.stack(
+            [part.prediction_change(at, own, take(e, own), ridge) for own in members], axis=1
+        )
 
     def _join_blocks_in_coordinates(self, found: list[Array]) -> Array:
         """Join arrays (inputs, groups, directions), one per part, and convert to coordinates."""
@@ -405,29 +407,29 @@ class Factorization:
         self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float
     ) -> Array:
         """Return the part of each prediction at X that is due to the examples in its set."""
-        at = part.spectrum.locate(X)
+        at = part.spectrum.project_inputs(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):
             found.append(
-                self._removed_contribution(part, at.some(inputs), examples, ridge, len(inputs))
+                self._removed_contribution(part, at.select(inputs), examples, ridge, len(inputs))
             )
             order.append(inputs)
         xp = namespace(*found)
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
     def _removed_contribution(
-        self, part: Part, at: Located, examples: np.ndarray, ridge: float, number: int
+        self, part: Part, at: ProjectedInputs, examples: np.ndarray, ridge: float, number: int
     ) -> Array:
         """Return the part of `number` predictions that is due to one set of left-out examples."""
         if not len(examples):
             q = part.shape[1] * (1 if part.slots is None else part.slots.width)
             return like(np.zeros((number, q)), at.Z)
         n = self.problem.n
-        own = part.rows_of(np.concatenate([examples + n * i for i in range(self.copies)]))
+        own = part.rows_of_examples(np.concatenate([examples + n * i for i in range(self.copies)]))
         e = LeaveOneOut(part).solve_groups(None, [ridge], own[None, :])[0, :, :]
         if part.slots is not None:
             e = e + part.unknown_constants(part.slots.owners, own)
-        return part.shift(at, own, e, ridge)
+        return part.prediction_change(at, own, e, ridge)
 
     # -- the Gaussian process ------------------------------------------------------------------
 
@@ -439,21 +441,23 @@ class Factorization:
         self._require_coordinates("variances")
         ridge = self.copies * alpha
         found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
-        return self.basis.per_direction(in_order(found, self.order))
+        return self.basis.per_direction(join_in_order(found, self.direction_order))
 
-    def variances(self, alpha: float) -> UnitVariances:
+    def variance_function(self, alpha: float) -> UnitVariances:
         """Return a function of inputs that computes `variance` for this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
-        inputs = [part.spectrum.without_rows() for part in parts]
-        return UnitVariances(inputs, [part.b for part in parts], ridge, self.order, self.basis)
+        spectra = [part.spectrum.without_training_rows() for part in parts]
+        return UnitVariances(
+            spectra, [part.b for part in parts], ridge, self.direction_order, self.basis
+        )
 
     def noise(self, alpha: float) -> float:
         """Return the noise variance that maximises the evidence (REML with an intercept)."""
         ridge, misfit, number = self.copies * alpha, 0.0, 0.0
         for part in self._parts_at([ridge]):
-            misfit += part.times * part.misfit(ridge)
-            number += part.times * part.free_rows * part.shape[1]
+            misfit += part.multiplicity * part.misfit(ridge)
+            number += part.multiplicity * part.free_rows * part.shape[1]
         return misfit / number
 
     def left_out_noises(self, alpha: float) -> np.ndarray:
@@ -461,7 +465,9 @@ class Factorization:
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge = self.copies * alpha
-        noise = left_out_noise(self._parts_at([ridge]), self.augmented, ridge, self.order)
+        noise = left_out_noise_variances(
+            self._parts_at([ridge]), self.augmented, ridge, self.direction_order
+        )
         return self.basis.noise_per_direction(noise)
 
     def evidence(self, alpha: float) -> float:
@@ -481,16 +487,16 @@ class Factorization:
         misfit = logs = number = extra = 0.0
         for part in self._parts_at([alpha]):
             r, q = part.projected.shape
-            misfit += part.times * part.misfit(alpha) / alpha
+            misfit += part.multiplicity * part.misfit(alpha) / alpha
             # directions that no feature reaches have eigenvalue α
             own = part.spectrum.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
-            logs += part.times * own
-            number += part.times * part.free_rows * q
-            extra += 0.5 * part.times * q * part.log_weights(problem.weights)
+            logs += part.multiplicity * own
+            number += part.multiplicity * part.free_rows * q
+            extra += 0.5 * part.multiplicity * q * part.sum_log_weights(problem.weights)
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + logs) + extra
 
-    def density(self, alpha: float) -> float:
+    def left_out_log_density(self, alpha: float) -> float:
         """Return the summed log density of each training output given all others.
 
         −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j, with H the smoother.
@@ -500,7 +506,7 @@ class Factorization:
             raise NotSupported(
                 "the density of left-out outputs needs all pairs, and a stream keeps a sample."
             )
-        return left_out_density(self._parts_at([alpha]), self.problem, alpha)
+        return summed_log_density(self._parts_at([alpha]), self.problem, alpha)
 
     def _require_coordinates(self, what: str) -> None:
         """Raise NotSupported, naming `what`, if the outputs have no coordinates."""
@@ -525,7 +531,7 @@ class Factorization:
     # -- what it is ----------------------------------------------------------------------------
 
     @property
-    def reusable(self) -> bool:
+    def has_closed_forms(self) -> bool:
         """Whether left-out predictions, variances and likelihoods are available in closed form."""
         return len(self.parts) > 0 and self.output_rows.rows is not None
 
@@ -553,8 +559,8 @@ class Factorization:
             if self.output_rows.rows is None:  # a multiple of the identity: any lengths do
                 return level * float(part.b[0]) or 1.0
             xp, lengths = namespace(part.b), part.sqlengths
-            reached += part.times * level * float(xp.sum(part.b * lengths))
-            sizes += part.times * float(xp.sum(lengths))
+            reached += part.multiplicity * level * float(xp.sum(part.b * lengths))
+            sizes += part.multiplicity * float(xp.sum(lengths))
         return reached / sizes if reached > 0 and sizes > 0 else 1.0
 
     @property

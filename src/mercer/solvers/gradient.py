@@ -66,15 +66,15 @@ class RidgeObjective:
     example is left out alone.
     """
 
-    def __init__(self, parts: Factorization, alpha: float):
-        (self.part,) = parts.parts
-        self.parts, self.alpha = parts, alpha
-        inputs = self.part.spectrum
-        self.E, self.s, self.b = inputs.E, inputs.s, self.part.b
+    def __init__(self, factorization: Factorization, alpha: float):
+        (self.part,) = factorization.parts
+        self.factorization, self.alpha = factorization, alpha
+        spectrum = self.part.spectrum
+        self.E, self.s, self.b = spectrum.E, spectrum.s, self.part.b
         self.xp = namespace(self.E)
         self.D = 1.0 / (self.s[:, None] * self.b[None, :] + alpha)
-        self.complete = inputs.complete
-        self.left_out = LeaveOneOut(self.part, parts.problem.groups)
+        self.complete = spectrum.complete
+        self.left_out = LeaveOneOut(self.part, factorization.problem.groups)
 
     def transpose(self, A: Array) -> Array:
         """Return the transpose of the matrix A."""
@@ -102,7 +102,7 @@ class RidgeObjective:
 
     def slopes(self, value: float, B: Array, within: Array, beyond: Array | None) -> Slopes:
         """Return `Slopes` from derivatives in the eigenbases of operator and inputs."""
-        Q, xp = self.parts.Q, self.xp
+        Q, xp = self.factorization.Q, self.xp
         B = (B + self.transpose(B)) / 2.0
         if Q is not None:
             B = Q @ B @ self.transpose(Q)
@@ -128,7 +128,7 @@ class RidgeObjective:
         beyond = None if outside is None else -share * (outside @ self.transpose(bz))
         B = _diagonal(0.5 * xp.sum(self.D * s, axis=0))
         B = B - share * (self.transpose(inside * s) @ inside)
-        found = self.slopes(-self.parts.evidence(self.alpha), B, within, beyond)
+        found = self.slopes(-self.factorization.evidence(self.alpha), B, within, beyond)
         if constant:  # only log det 𝒦 is left, and ⟨K, ∂/∂K⟩ + α ∂/∂α of its half is number / 2
             return replace(found, alpha=found.alpha + 0.5 * number / self.alpha)
         return found
@@ -163,7 +163,7 @@ class RidgeObjective:
         eigenvalues of the ridge equation.
         """
         b, transpose = self.b[None, :], self.transpose
-        if self.part.alike:
+        if self.part.equal_eigenvalues:
             d = self.D[:, 0]
             inner = transpose(self.E) @ self.times_basis(a, e, self.xp.ones_like(self.D))
             return float(self.b[0]) * d[:, None] * inner * d[None, :]
@@ -190,7 +190,7 @@ class RidgeObjective:
 
         dG is the mean of its derivatives in the operator eigenvalues b_j and b_k, sign dropped.
         """
-        G = self.part.squares @ (self.D * self.D * self.s[:, None])
+        G = self.part.squared_basis @ (self.D * self.D * self.s[:, None])
         return 0.5 * (self.transpose(a) @ (e * G) + self.transpose(a * G) @ e)
 
 
@@ -203,7 +203,7 @@ class GroupObjective(RidgeObjective):
 
     def _rows_by_size(self, a: Array, e: Array) -> Iterator[tuple[np.ndarray, Array, Array, Array]]:
         """Yield for each group size the members, and rows of E, a, e, (groups, size, columns)."""
-        for own in members_by_size(self.parts.problem.groups):
+        for own in members_by_size(self.factorization.problem.groups):
             rows = (take(A, own.reshape(-1)) for A in (self.E, a, e))
             E, ag, eg = (self.xp.reshape(A, (*own.shape, A.shape[1])) for A in rows)
             yield own, E, ag, eg
@@ -251,18 +251,18 @@ def _diagonal(values: Array) -> Array:
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
-def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
+def slopes(factorization: Factorization, alpha: float, criterion: str) -> Slopes:
     """Return the objective `criterion` of a factored problem with its derivatives.
 
     Parameters
     ----------
-    parts
+    factorization
         A scalar kernel times an operator, factored.
     alpha
         The ridge.
     criterion
         "loo" or "evidence".
     """
-    kind = RidgeObjective if parts.problem.groups is None else GroupObjective
-    objective = kind(parts, alpha)
+    kind = RidgeObjective if factorization.problem.groups is None else GroupObjective
+    objective = kind(factorization, alpha)
     return objective.evidence_slopes() if criterion == "evidence" else objective.left_out_slopes()

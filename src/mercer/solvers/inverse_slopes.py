@@ -35,7 +35,7 @@ def uses_inverse(problem: Problem) -> bool:
     return (alike or not problem.separable) and problem.inputs.features is None
 
 
-Piece = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
+RidgeInverse = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
 """Outputs T that share a kernel, P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹, and a
 function that converts a derivative in √w K √w + αI to those in the kernel parameters and in α."""
 
@@ -56,24 +56,26 @@ def inverse_slopes(
     criterion
         "loo" or "evidence", taken negative.
     """
-    pieces = _outputs_by_kernel(problem, output_rows, alpha)
+    inverses = _ridge_inverses(problem, output_rows, alpha)
     if criterion == "evidence":
-        return _evidence_slopes(problem, pieces)
+        return _evidence_slopes(problem, inverses)
     value = 0.0
     slopes: dict[str, Any] = {}
-    for T, P, _, pull in pieces:
+    for T, P, _, pull in inverses:
         error, A = left_out_error(P, T, problem.total, problem.groups)
         value, slopes = value + error, added(slopes, pull(A))
     return value, slopes
 
 
-def _outputs_by_kernel(problem: Problem, output_rows: OutputRows, alpha: float) -> Iterator[Piece]:
-    """Yield a `Piece` for each scalar kernel: its outputs and the inverse of its ridge matrix."""
+def _ridge_inverses(
+    problem: Problem, output_rows: OutputRows, alpha: float
+) -> Iterator[RidgeInverse]:
+    """Yield for each scalar kernel its outputs and the inverse of its ridge matrix."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
         X, own = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient
-        yield _piece(output_rows.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
+        yield _ridge_inverse(output_rows.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
         return
     kernel: Any = fitted_kernel(problem, output_rows)
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
@@ -82,11 +84,11 @@ def _outputs_by_kernel(problem: Problem, output_rows: OutputRows, alpha: float) 
         reduction = Reduction.of(weights, intercept, K)
         factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
         T = turn(take(turn(output_rows.rows), which))
-        yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
+        yield _ridge_inverse(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
-def _piece(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> Piece:
-    """Return the `Piece` of outputs T, given the Cholesky factor of their ridge matrix.
+def _ridge_inverse(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> RidgeInverse:
+    """Return the `RidgeInverse` of outputs T, given the Cholesky factor of their ridge matrix.
 
     `vjp` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
     """
@@ -107,12 +109,14 @@ def trace(A: Array) -> float:
     return float(xp.sum(xp.linalg.diagonal(A)))
 
 
-def _evidence_slopes(problem: Problem, pieces: Iterator[Piece]) -> tuple[float, dict[str, Any]]:
-    """Return the negative log evidence of all pieces and its derivatives."""
+def _evidence_slopes(
+    problem: Problem, inverses: Iterator[RidgeInverse]
+) -> tuple[float, dict[str, Any]]:
+    """Return the negative log evidence over all scalar kernels, and its derivatives."""
     number = misfit = logs = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
-    for T, P, determinant, pull in pieces:
+    for T, P, determinant, pull in inverses:
         xp, q, z = namespace(P), int(T.shape[1]), P @ T
         number += (problem.n - problem.intercept) * q
         misfit += float(xp.sum(T * z))

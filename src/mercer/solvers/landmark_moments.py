@@ -155,14 +155,14 @@ class LandmarkMoments:
         steps = list(blocks(count(windows.X), fields_in_memory(windows.X, m)))
         sums: Any = [0.0] * points
         for fields in steps:
-            self._add(fields, sums, windows.intercept and len(steps) == 1)
+            self._add_fields(fields, sums, windows.intercept and len(steps) == 1)
         self.means = None
         if windows.intercept:
             self.means = xp.stack(sums) / windows.total
             if len(steps) > 1:  # T has no mean, so that b needs no correction
                 self.A -= windows.total * (xp.matrix_transpose(self.means) @ self.means)
 
-    def _add(self, fields: slice, sums: list[Any], centred: bool) -> None:
+    def _add_fields(self, fields: slice, sums: list[Any], centred: bool) -> None:
         """Add the moments of some fields, and add their kernel values at grid point p to sums[p].
 
         With `centred`, the mean kernel values of these fields are subtracted.

@@ -57,7 +57,7 @@ class LawRegression:
         stencil = self.stencil = solver.stencil
         self.solver, self.features, self.intercept = solver, features, intercept
         self.X, self.Y, self.folds = X, Y, folds
-        regressors, target = stencil.regression(Y)
+        regressors, target = stencil.regressors_and_target(Y)
         xp = namespace(regressors)
         self.scales = xp.sqrt(xp.mean(regressors**2, axis=0)) + 1e-300
         self.scale = float(xp.sqrt(xp.mean(target**2))) or 1.0
@@ -65,21 +65,23 @@ class LawRegression:
     def moments(self, fields: np.ndarray) -> Moments:
         """Return the moments of the regression rows of the given fields."""
         steps = blocks(len(fields), fields_at_once(self.stencil, self.X))
-        parts = (self._moments(take(self.X, fields[s]), take(self.Y, fields[s])) for s in steps)
+        parts = (
+            self._moments_in_memory(take(self.X, fields[s]), take(self.Y, fields[s])) for s in steps
+        )
         return reduce(add, parts)
 
-    def _moments(self, X: Array, Y: Array) -> Moments:
+    def _moments_in_memory(self, X: Array, Y: Array) -> Moments:
         """Return the moments of the regression rows of fields X and Y, all in memory at once."""
         U = self.features.transform(self.stencil.windows(X))
         xp, n = namespace(U), U.shape[0]
-        regressors, target = self.stencil.regression(Y)
+        regressors, target = self.stencil.regressors_and_target(Y)
         D = xp.reshape((regressors / self.scales)[:, :, None] * U[:, None, :], (n, -1))
         if self.intercept:
             one = like(np.eye(self.stencil.points), D)
             D = xp.concat([D, xp.concat([one] * int(X.shape[0]))], axis=1)
         return Moments.of(D, target[:, None] / self.scale)
 
-    def law(self, moments: Moments, alpha: float) -> Law:
+    def fit_law(self, moments: Moments, alpha: float) -> Law:
         """Return the law that solves the ridge regression of these moments.
 
         It is NaN where alpha is lost in rounding.
@@ -98,7 +100,7 @@ class LawRegression:
         return Law(weights, constants)
 
     @cached_property
-    def by_fold(self) -> list[Moments]:
+    def fold_moments(self) -> list[Moments]:
         """The moments of the regression rows of each fold."""
         return [self.moments(out) for _, out in fold_rows(self.folds)]
 
@@ -108,8 +110,8 @@ class LawRegression:
         """Return errors and violations of laws fitted without a field's fold, (fields, alphas)."""
         found = []
         for fold in np.unique(self.folds[fields]):
-            others = reduce(add, [m for i, m in enumerate(self.by_fold) if i != fold])
-            laws = [self.law(others, alpha) for alpha in alphas]
+            others = reduce(add, [m for i, m in enumerate(self.fold_moments) if i != fold])
+            laws = [self.fit_law(others, alpha) for alpha in alphas]
             found.append(self.evaluate(fields[self.folds[fields] == fold], laws))
         errors, violations = zip(*found, strict=True)
         return np.concatenate(errors), np.concatenate(violations)

@@ -12,7 +12,7 @@ from .._base.linalg import adjoint
 from .._base.memory import ENTRIES
 from .._base.threads import cores, map_in_threads, one_thread_each
 from ..problem import Problem
-from .outputs import in_order
+from .outputs import join_in_order
 from .part import Part
 
 BLOCK_ENTRIES = 2**20
@@ -55,7 +55,7 @@ class LeaveOneOut:
 
     def _distinct_shrinkages(self) -> int:
         """Return 1 if all directions share their shrinkage, else the number of directions."""
-        return 1 if self.part.alike else self.part.shape[1]
+        return 1 if self.part.equal_eigenvalues else self.part.shape[1]
 
     def _ridges_at_once(self) -> int:
         """Return how many ridge parameters can be processed at once in memory."""
@@ -95,7 +95,7 @@ class LeaveOneOut:
         own = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
         large = members.shape[1] > part.spectrum.s.shape[0]
         if large and not (part.spectrum.orthonormal or part.spectrum.complete) and part.slots:
-            return by_woodbury(part, own, alphas, members, E)
+            return solve_groups_by_woodbury(part, own, alphas, members, E)
         rest = part.residual_blocks(alphas, members, E)
         xp = namespace(rest)
         rows = xp.stack([xp.reshape(A, (*members.shape, -1)) for A in own], axis=1)
@@ -113,7 +113,7 @@ class LeaveOneOut:
             yield from (same[rows] for rows in blocks(len(same), step))
 
 
-def by_woodbury(
+def solve_groups_by_woodbury(
     part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray, E: Array
 ) -> Array:
     """Return (I - H_gg)⁻¹R_g of large groups by the Woodbury identity.
@@ -122,13 +122,13 @@ def by_woodbury(
 
     It solves with I - √f S √f, S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g, and never divides by f.
     """
-    xp, (groups, size), inputs = namespace(part.b), members.shape, part.spectrum
+    xp, (groups, size), spectrum = namespace(part.b), members.shape, part.spectrum
     E = xp.reshape(E, (groups, size, -1))
-    AE = inputs.without_constants(members, E)
+    AE = spectrum.solve_without_constants(members, E)
     S, found = adjoint(E) @ AE, []
     for rows, alpha in zip(R, alphas, strict=True):
         factors = 1.0 - part.shrinkage(alpha)
-        AR = inputs.without_constants(members, xp.reshape(rows, (groups, size, -1)))
+        AR = spectrum.solve_without_constants(members, xp.reshape(rows, (groups, size, -1)))
         columns = []
         for j in range(factors.shape[1]):
             own = slice(None) if factors.shape[1] == 1 else slice(j, j + 1)
@@ -140,7 +140,7 @@ def by_woodbury(
     return xp.stack(found)
 
 
-def residuals_and_total(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
+def residuals_and_trace(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
     """Return the residuals T - HT of the fit, and the trace of I - H for each direction.
 
     Generalised cross-validation divides by the mean over all parts, which does not depend on the
@@ -184,7 +184,7 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
 
 
-def left_out_noise(
+def left_out_noise_variances(
     parts: Iterable[Part], problem: Problem, alpha: float, order: np.ndarray | None
 ) -> np.ndarray:
     """Return the noise variance of each direction: the mean of (left-out residual)² (1 - H_ii).
@@ -194,12 +194,12 @@ def left_out_noise(
     """
     found = []
     for one in parts:
-        noise = _noise(one, alpha, one.labels(problem))[0]
+        noise = _noise_and_log_dets(one, alpha, one.group_labels(problem))[0]
         found.append(np.tile(noise, 1 if one.slots is None else one.slots.width)[None, :])
-    return in_order(found, order)[0]
+    return join_in_order(found, order)[0]
 
 
-def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
+def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
     """Return Σ_g log p(y_g | all others), with one noise variance for each direction.
 
     −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], over finitely many directions.
@@ -210,27 +210,31 @@ def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> f
     """
     total = 0.0
     for one in parts:
-        noise, logs = _noise(one, alpha, one.labels(problem))
+        noise, logs = _noise_and_log_dets(one, alpha, one.group_labels(problem))
         n, q = one.shape
         noise = np.maximum(noise, np.finfo(float).tiny)
         own = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
-        total += one.times * (own + 0.5 * q * one.log_weights(problem.weights))
+        total += one.multiplicity * (own + 0.5 * q * one.sum_log_weights(problem.weights))
     return total
 
 
-def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _noise_and_log_dets(
+    part: Part, alpha: float, groups: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers for each direction of a part: noise variance and Σ_g log det(I - H_gg).
 
     H_gg is the block of the smoother over the rows of group g.
     """
     if groups is not None:
-        return _group_noise(part, alpha, groups)
+        return _group_noise_and_log_dets(part, alpha, groups)
     R, rest = (host(A) for A in next(iter(part.residual_path([alpha]))))
     rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
     return (abs(R) ** 2 / rest).mean(axis=0), np.log(rest).sum(axis=0)
 
 
-def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _group_noise_and_log_dets(
+    part: Part, alpha: float, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the noise variance and Σ_g log det(I - H_gg) of each direction, by groups of rows."""
     R = next(part.residual_path([alpha]))[0]
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])

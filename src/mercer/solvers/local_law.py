@@ -130,7 +130,7 @@ class Stencil:
         """
         return self.neighbours.values(Y[:, :, None])[:, :, :, 0]
 
-    def regression(self, Y: Array) -> tuple[Array, Array]:
+    def regressors_and_target(self, Y: Array) -> tuple[Array, Array]:
         """Return the regressors and the target of the law for outputs (n, size).
 
         The regressors are 1, the deviations of the neighbours from their mean, and that mean; the
@@ -157,16 +157,16 @@ class Stencil:
         return np.linalg.norm(rest, axis=1) / lengths
 
     @cached_property
-    def pattern(self) -> tuple[np.ndarray, np.ndarray]:
+    def sparsity_pattern(self) -> tuple[np.ndarray, np.ndarray]:
         """The row and column indices of the nonzero entries of the linear system."""
         inside, points = self.neighbours.inside, np.arange(self.points)
         unknowns = np.searchsorted(self.grid.live, self.neighbours.index[inside, 0])
         return np.append(np.nonzero(inside)[0], points), np.append(unknowns, points)
 
-    def system(self, weights: np.ndarray) -> csc_array:
+    def equation_matrix(self, weights: np.ndarray) -> csc_array:
         """Return the sparse matrix of the equations of one field, given neighbour weights."""
         values = np.append(-weights[self.neighbours.inside], np.ones(self.points))
-        return csr_array((values, self.pattern), shape=(self.points,) * 2).tocsc()
+        return csr_array((values, self.sparsity_pattern), shape=(self.points,) * 2).tocsc()
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class FieldSolver:
         Y = np.zeros((len(weights), self.stencil.grid.size))
         for i, level in enumerate(np.broadcast_to(damping, len(weights))):
             right = constants[i] / self.bound
-            found = damped_solution(self.stencil.system(weights[i]), right, centre, level)
+            found = damped_solution(self.stencil.equation_matrix(weights[i]), right, centre, level)
             Y[i, self.stencil.grid.live] = found * self.bound
         return Y
 

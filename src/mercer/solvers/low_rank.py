@@ -21,7 +21,7 @@ from ..operators.moments import moments_of_rows
 from ..problem import Problem, Want
 from .exact import factor_projected, factor_spanned, factor_uniform
 from .factorization import Factorization
-from .inputs import FittedMap, InputSpectrum, Located
+from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .outputs import Cache
 from .reduction import Reduction, weighted_mean
 
@@ -32,7 +32,7 @@ ONE_THREAD_RANK = 1024
 
 
 @dataclass(frozen=True)
-class LowRankRows:
+class InputRows:
     """Training inputs in coordinates of a low-rank feature map u(x).
 
     Attributes
@@ -60,9 +60,7 @@ class LowRankRows:
     """Whether the rows are those of all examples."""
 
     @classmethod
-    def of(
-        cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
-    ) -> LowRankRows:
+    def of(cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool) -> InputRows:
         """Return the training inputs from their coordinates U, one row per example."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
@@ -97,7 +95,7 @@ class LowRankRows:
 
 
 @dataclass(frozen=True)
-class LowRankSpectrum:
+class SpectrumArrays:
     """Eigenvalues s and eigenvectors P of the moment S_uu, and arrays with a row per example.
 
     The arrays are the basis E, √w and the constants N of `InputSpectrum`.
@@ -110,7 +108,7 @@ class LowRankSpectrum:
     N: Array | None
 
 
-class LowRankInputs(InputSpectrum):
+class LowRankSpectrum(InputSpectrum):
     """Inputs in low-rank coordinates u(x), by the spectrum of their second moment.
 
     S_uu = UᵀU = P diag(s) Pᵀ and E = U P diag(s)^{-1/2}, for centred and weighted coordinates U.
@@ -127,45 +125,45 @@ class LowRankInputs(InputSpectrum):
         to solve by the spectrum only.
     """
 
-    made: LowRankRows | None = None
+    cached_rows: InputRows | None = None
     """The training inputs in coordinates once they are computed."""
-    known: LowRankSpectrum | None = None
+    cached: SpectrumArrays | None = None
     """The spectrum once it is computed."""
 
     def __init__(
         self,
-        make: Callable[[], LowRankRows] | None,
-        moments: Callable[[Array], tuple[LowRankRows, Array]] | None = None,
+        make: Callable[[], InputRows] | None,
+        moments: Callable[[Array], tuple[InputRows, Array]] | None = None,
     ):
         self.make, self.moments = make, moments
 
     @property
-    def at(self) -> LowRankRows:
+    def input_rows(self) -> InputRows:
         """The training inputs in coordinates."""
-        if self.made is None:
+        if self.cached_rows is None:
             assert self.make is not None
-            self.made = self.make()
-        return self.made
+            self.cached_rows = self.make()
+        return self.cached_rows
 
     @property
-    def factored(self) -> LowRankSpectrum:
+    def factored(self) -> SpectrumArrays:
         """The spectrum of the moment, and the basis that follows from it."""
-        if self.known is None:
-            self.known = self._factor_rows() if self.orthonormal else self._factor_moment()
-        return self.known
+        if self.cached is None:
+            self.cached = self._factor_rows() if self.orthonormal else self._factor_moment()
+        return self.cached
 
     s = property(lambda self: self.factored.s)
     P = property(lambda self: self.factored.P)
     E = property(lambda self: self.factored.E)
     roots = property(lambda self: self.factored.roots)
     N = property(lambda self: self.factored.N)
-    mean = property(lambda self: self.at.mean)
-    total = property(lambda self: self.at.total)
+    mean = property(lambda self: self.input_rows.mean)
+    total = property(lambda self: self.input_rows.total)
 
     @property
     def orthonormal(self) -> bool:  # type: ignore[override]
         """Whether the basis comes from the rows of all examples, not from their moment."""
-        at = self.at
+        at = self.input_rows
         if not at.all_rows or issparse(at.rows):
             return False
         return at.rows.shape[0] > (at.mean is not None) and at.rows.shape[1] > 0
@@ -173,22 +171,22 @@ class LowRankInputs(InputSpectrum):
     @property
     def all_rows(self) -> bool:  # type: ignore[override]
         """Whether the rows are those of all training examples."""
-        at = self.at
+        at = self.input_rows
         return at.all_rows or (at.weights is None and at.rows.shape[0] == at.total)
 
     @property
     def complete(self) -> bool:  # type: ignore[override]
         """Whether basis and constants span all rows."""
-        return self.orthonormal and self.s.shape[0] + self.constants == self.size
+        return self.orthonormal and self.s.shape[0] + self.constant_count == self.size
 
-    def _factor_moment(self) -> LowRankSpectrum:
+    def _factor_moment(self) -> SpectrumArrays:
         """Return the spectrum from the moment of the coordinates.
 
         Small eigenvalues of a stream are raised to the rounding error of the moment.
 
         New inputs may be long along directions that are short in the training inputs.
         """
-        at = self.at
+        at = self.input_rows
         scale = self._rounding() ** 2 / EPS
         s, P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
         if P is None:  # no coordinate at all
@@ -201,18 +199,18 @@ class LowRankInputs(InputSpectrum):
 
     def _rounding(self) -> float:
         """Return the rounding error that centring the coordinates leaves."""
-        at = self.at
+        at = self.input_rows
         if at.mean is None:
             return 0.0
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
-    def _factor_rows(self) -> LowRankSpectrum:
+    def _factor_rows(self) -> SpectrumArrays:
         """Return the spectrum from an SVD of the rows, accurate also for small eigenvalues.
 
         Constants are reflected away as in exact fits: what rounding leaves of them in the centred
         rows would dominate the directions of small s.
         """
-        at = self.at
+        at = self.input_rows
         reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
         rows = reduction.reduce_rows(at.rows)
         xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
@@ -223,10 +221,10 @@ class LowRankInputs(InputSpectrum):
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding())
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         E = reduction.expand_rows(E[:, :kept])
-        return LowRankSpectrum(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots, reduction.N)
+        return SpectrumArrays(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots, reduction.N)
 
     @staticmethod
-    def _with_basis(s: Array, P: Array, at: LowRankRows) -> LowRankSpectrum:
+    def _with_basis(s: Array, P: Array, at: InputRows) -> SpectrumArrays:
         """Return the spectrum (s, P) with the basis of the rows of `at`."""
         E, N = dense(at.rows @ P) / namespace(s).sqrt(s), None
         roots = None if at.weights is None else like(np.sqrt(at.weights)[:, None], E)
@@ -234,45 +232,45 @@ class LowRankInputs(InputSpectrum):
             ones = like(np.ones((E.shape[0], 1)), E) if roots is None else roots
             # The rows may be some of all: the constant has its length over all examples.
             N = ones * at.total**-0.5
-        return LowRankSpectrum(s, P, E, roots, N)
+        return SpectrumArrays(s, P, E, roots, N)
 
-    def without_rows(self) -> LowRankInputs:
+    def without_training_rows(self) -> LowRankSpectrum:
         """Return a copy without the training rows; predictions remain available."""
-        other, N = LowRankInputs(None), self.N
-        other.made = replace(self.at, rows=None, moment=None)
+        other, N = LowRankSpectrum(None), self.N
+        other.cached_rows = replace(self.input_rows, rows=None, moment=None)
         none = None if N is None else N[:0, :]
-        other.known = replace(self.factored, E=self.E[:0, :], roots=None, N=none)
+        other.cached = replace(self.factored, E=self.E[:0, :], roots=None, N=none)
         return other
 
-    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
+    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:
         """Return a copy of the spectrum whose training rows are the inputs X with these weights."""
-        other = LowRankInputs(None)
-        rows = centred_rows(self.at.map, X, weights, self.mean)
-        other.made = replace(self.at, rows=rows, weights=weights, all_rows=False)
-        other.known = self._with_basis(self.s, self.P, other.made)
+        other = LowRankSpectrum(None)
+        rows = centred_rows(self.input_rows.map, X, weights, self.mean)
+        other.cached_rows = replace(self.input_rows, rows=rows, weights=weights, all_rows=False)
+        other.cached = self._with_basis(self.s, self.P, other.cached_rows)
         return other
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors; prior variances are those of the full kernel."""
-        U = dense(self.at.map.transform(X))
+        U = dense(self.input_rows.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
         if prior:
-            own = self.at.map.kernel_.diag(X)
+            own = self.input_rows.map.kernel_.diag(X)
             if self.mean is not None:
                 own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
-        return Located((C @ self.P) * xp.sqrt(self.s), own)
+        return ProjectedInputs((C @ self.P) * xp.sqrt(self.s), own)
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the kernel matrix of new inputs under the full kernel, centred if needed."""
-        K = self.at.map.kernel_(X, X)
+        K = self.input_rows.map.kernel_(X, X)
         if self.mean is None:
             return K
-        r = dense(self.at.map.transform(X)) @ self.mean
+        r = dense(self.input_rows.map.transform(X)) @ self.mean
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
-        if self.known is None and self.moments is not None and smoother.positive_multiple:
+        if self.cached is None and self.moments is not None and smoother.positive_multiple:
             at, cross = self.moments(smoother.T)
             try:
                 with few_threads(int(at.moment.shape[0])):
@@ -281,7 +279,7 @@ class LowRankInputs(InputSpectrum):
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
         D = smoother.coefficients(alpha, Q)
-        return self.at.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+        return self.input_rows.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
 
 def few_threads(rank: int | None) -> Any:
@@ -303,42 +301,42 @@ def needs_no_coordinates(problem: Problem, want: Want) -> bool:
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
-def low_rank_rows(problem: Problem) -> LowRankRows:
+def low_rank_input_rows(problem: Problem) -> InputRows:
     """Fit the feature map of a problem and return its inputs in coordinates."""
     map, U = problem.inputs.coordinates
-    return LowRankRows.of(map, U, problem.weights, problem.intercept)
+    return InputRows.of(map, U, problem.weights, problem.intercept)
 
 
-def low_rank_inputs(problem: Problem) -> LowRankInputs:
+def low_rank_spectrum(problem: Problem) -> LowRankSpectrum:
     """Return the low-rank inputs of a problem, whose coordinates are computed on first use."""
-    return LowRankInputs(partial(low_rank_rows, problem), partial(moments_with, problem))
+    return LowRankSpectrum(partial(low_rank_input_rows, problem), partial(moments_with, problem))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a problem with low-rank input features."""
-    inputs = cache.inputs(problem.inputs.kernel, low_rank_inputs, problem)
+    spectrum = cache.spectrum(problem.inputs.kernel, low_rank_spectrum, problem)
     if needs_no_coordinates(problem, want):
-        return factor_spanned(problem, inputs)
+        return factor_spanned(problem, spectrum)
     output_rows = cache.output_rows(problem)
     if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, inputs, output_rows)
-    return factor_projected(problem, inputs, output_rows)
+        return factor_uniform(problem, spectrum, output_rows)
+    return factor_projected(problem, spectrum, output_rows)
 
 
-def moments_with(problem: Problem, T: Array) -> tuple[LowRankRows, Array]:
+def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:
     """Return the inputs of a problem by their moment, and their moment with the targets T."""
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
         assert side.features is not None
         with few_threads(side.features.rank):
             return moments_in_blocks(problem, side.map, side.sample, T)
-    at = low_rank_rows(problem)
+    at = low_rank_input_rows(problem)
     return at, at.rows.T @ T
 
 
 def moments_in_blocks(
     problem: Problem, map: FeatureMap, sample: np.ndarray, T: Array
-) -> tuple[LowRankRows, Array]:
+) -> tuple[InputRows, Array]:
     """Return what `moments_with` returns, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
@@ -358,7 +356,7 @@ def moments_in_blocks(
     about = u / problem.total if problem.intercept else -origin
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
-    at = LowRankRows(map, None, mean, uu, problem.weights, problem.total)
+    at = InputRows(map, None, mean, uu, problem.weights, problem.total)
     return at, uv - np.outer(about, found.v)
 
 

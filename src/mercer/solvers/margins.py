@@ -72,7 +72,7 @@ class PointMargins:
 def margin_ascent(
     margins: JointMargins | PointMargins,
     losses: np.ndarray,
-    own: np.ndarray,
+    outputs_of_examples: np.ndarray,
     C: float,
     tol: float = 1e-3,
     max_iter: int = 5000,
@@ -93,7 +93,7 @@ def margin_ascent(
         The scores, with w = 0.
     losses
         ℓ_ic, (n, m), zero where the candidate is the output itself.
-    own
+    outputs_of_examples
         For each example the candidate that is its output.
     C
         What a unit of slack costs.
@@ -116,14 +116,14 @@ def margin_ascent(
     """
     n, m = losses.shape
     weights = np.zeros((n, m))
-    weights[np.arange(n), own] = C
+    weights[np.arange(n), outputs_of_examples] = C
     rng = np.random.default_rng(seed)
     passes, objective, gap = 0, 0.0, np.inf
     while gap > tol * abs(objective) and passes < max_iter:
         passes += 1
         margins.sweep(losses, weights, rng.permutation(n))
         F = margins.scores()
-        ahead = F[np.arange(n), own][:, None] - F
+        ahead = F[np.arange(n), outputs_of_examples][:, None] - F
         violations = losses - ahead
         slack = C * float(violations.max(axis=1).sum())
         objective = 0.5 * float((weights * ahead).sum()) + slack

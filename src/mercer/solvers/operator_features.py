@@ -17,10 +17,10 @@ from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .coupled import fitted_kernel
 from .factorization import Factorization
-from .inputs import FittedMap, Located
+from .input_spectrum import FittedMap, ProjectedInputs
 from .outputs import Cache
 from .part import Part
-from .slot_inputs import SlotInputs
+from .slot_spectrum import SlotSpectrum
 
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
@@ -37,14 +37,14 @@ def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorizati
     few = side.items if side.sample is None else take(side.items, side.sample)
     map: Any = side.fitted or clone(side.features).fit(kernel, few)
     problem = replace(problem, inputs=replace(side, fitted=map))
-    inputs = FeatureInputs(map, problem, output_rows.unweighted(output_rows.rows))
-    T = inputs.slots.split(output_rows.rows)
+    spectrum = OperatorFeatureSpectrum(map, problem, output_rows.unweighted(output_rows.rows))
+    T = spectrum.slots.split(output_rows.rows)
     return Factorization(
-        problem, kernel, output_rows, [Part(inputs, namespace(T).ones_like(T[0, :]), T)]
+        problem, kernel, output_rows, [Part(spectrum, namespace(T).ones_like(T[0, :]), T)]
     )
 
 
-class FeatureInputs(SlotInputs):
+class OperatorFeatureSpectrum(SlotSpectrum):
     """Spectrum of the features Ψ of all slots (pairs of example and output component).
 
     Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ and E = √w Ψᵀ P diag(s)^{-1/2}.
@@ -55,7 +55,7 @@ class FeatureInputs(SlotInputs):
 
     in_memory = False
     features: Any
-    known: Any = None
+    cached: Any = None
     """The spectrum once it is computed."""
 
     def __init__(self, map: Any, problem: Problem, V: Array):
@@ -77,14 +77,14 @@ class FeatureInputs(SlotInputs):
     @property
     def factored(self) -> tuple[Array, Array]:
         """The eigenvalues s and eigenvectors P of the feature moment, computed on first use."""
-        if self.known is None:
-            self.known = eigh(self.features.normal(self.uu), "moment of the features")
-        return self.known
+        if self.cached is None:
+            self.cached = eigh(self.features.normal(self.uu), "moment of the features")
+        return self.cached
 
     s = property(lambda self: self.factored[0])
     P = property(lambda self: self.factored[1])
 
-    def project(self, T: Array) -> Array:
+    def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
         right = self.features.right_side(self.vu)[:, None]
         xp = namespace(right)
@@ -110,14 +110,16 @@ class FeatureInputs(SlotInputs):
         E = (Z @ self.P) / namespace(self.s).sqrt(self.s)
         return E if self.roots is None else E * take(self.roots, index)
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenbasis, one row per slot; `prior` adds prior variances."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None
-        return Located((Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width))
+        return ProjectedInputs(
+            (Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width)
+        )
 
-    def without_rows(self) -> FeatureInputs:
+    def without_training_rows(self) -> OperatorFeatureSpectrum:
         """Return a copy without the training inputs; predictions remain available."""
         self.factored  # noqa: B018
         other = copy(self)

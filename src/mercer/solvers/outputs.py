@@ -104,7 +104,7 @@ class Basis:
         return noises
 
 
-def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
+def join_in_order(columns: list[Array], order: np.ndarray | None) -> Array:
     """Join the columns of several parts and sort them by `order`, if given."""
     xp = namespace(*columns)
     joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
@@ -150,9 +150,9 @@ class Cache:
         self.by_coordinates[own] = made
         return made
 
-    def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
-        """Return make(*parts); the result for the last kernel is kept and reused."""
+    def spectrum(self, kernel: Any, make: Callable, *arguments: Any) -> Any:
+        """Return make(*arguments); the result for the last kernel is kept and reused."""
         if self.current[0] is not kernel:
             self.current = (None, None)  # before the next are made
-            self.current = (kernel, make(*parts))
+            self.current = (kernel, make(*arguments))
         return self.current[1]

@@ -15,11 +15,11 @@ from ..operators.moments import Terms
 from .exact import spectral_moments
 from .factorization import Factorization
 from .gradient import RIDGE, Slopes, slopes
-from .low_rank import LowRankInputs
+from .low_rank import LowRankSpectrum
 
 
 def parameter_slopes(
-    parts: Factorization, alpha: float, criterion: str
+    factorization: Factorization, alpha: float, criterion: str
 ) -> tuple[float, dict[str, Any]]:
     """Return the evidence or left-out error of a factored problem, and its derivatives by name.
 
@@ -28,75 +28,85 @@ def parameter_slopes(
 
     Parameters
     ----------
-    parts
+    factorization
         A scalar kernel times an operator, factored.
     alpha
         The ridge.
     criterion
         "loo" (of groups where the problem has groups) or "evidence", taken negative.
     """
-    found = slopes(parts, alpha, criterion)
-    operator = parts.problem.kernel.operator
-    found = _with_terms(parts, found, operator.gram_terms(_output_moments(parts), found.operator))
-    low_rank = isinstance(parts.parts[0].spectrum, LowRankInputs)
-    kernel = _low_rank_slopes(parts, found) if low_rank else _exact_slopes(parts, found)
+    found = slopes(factorization, alpha, criterion)
+    operator = factorization.problem.kernel.operator
+    found = _with_terms(
+        factorization, found, operator.gram_terms(_output_moments(factorization), found.operator)
+    )
+    low_rank = isinstance(factorization.parts[0].spectrum, LowRankSpectrum)
+    kernel = (
+        _low_rank_slopes(factorization, found) if low_rank else _exact_slopes(factorization, found)
+    )
     return found.value, kernel | {RIDGE: found.alpha}
 
 
-def _projected_outputs(parts: Factorization) -> Array:
+def _projected_outputs(factorization: Factorization) -> Array:
     """Return the outputs in the input eigenbasis, EᵀV, with columns in output coordinates."""
-    inside = parts.parts[0].projected
-    return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
-
-
-def _output_moments(parts: Factorization) -> Any:
-    """Return the moments of the outputs from which the operator was computed."""
-    return spectral_moments(
-        parts.parts[0].spectrum, parts.output_rows.rows, _projected_outputs(parts)
+    inside = factorization.parts[0].projected
+    return (
+        inside
+        if factorization.Q is None
+        else inside @ namespace(inside).matrix_transpose(factorization.Q)
     )
 
 
-def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
+def _output_moments(factorization: Factorization) -> Any:
+    """Return the moments of the outputs from which the operator was computed."""
+    return spectral_moments(
+        factorization.parts[0].spectrum,
+        factorization.output_rows.rows,
+        _projected_outputs(factorization),
+    )
+
+
+def _with_terms(factorization: Factorization, found: Slopes, terms: Terms) -> Slopes:
     """Add to `found` the derivatives that arise because the operator depends on the Gram matrix."""
     if not terms:
         return found
-    inputs, EV = parts.parts[0].spectrum, _projected_outputs(parts)
+    spectrum, EV = factorization.parts[0].spectrum, _projected_outputs(factorization)
     turn, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
     for shift, M in terms:
-        W = EV / (inputs.s + shift)[:, None]
+        W = EV / (spectrum.s + shift)[:, None]
         within = within + W @ M @ turn(W)
         if beyond is not None:
-            outside = parts.output_rows.rows - inputs.E @ EV
+            outside = factorization.output_rows.rows - spectrum.E @ EV
             beyond = beyond + (outside / shift) @ M @ turn(W)
     return replace(found, within=within, beyond=beyond)
 
 
-def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
+def _exact_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
     """Return the derivative in each kernel parameter for exact inputs.
 
     For a parameter θ it is ⟨√w A √w, ∂K/∂θ⟩ with A = E M Eᵀ.
 
     M is `found.within`, the derivative in the Gram matrix in the eigenbasis E of the inputs.
     """
-    inputs, side = parts.parts[0].spectrum, parts.problem.inputs
-    turn = namespace(inputs.E).matrix_transpose
-    E = inputs.E if inputs.roots is None else inputs.roots * inputs.E
+    spectrum, side = factorization.parts[0].spectrum, factorization.problem.inputs
+    turn = namespace(spectrum.E).matrix_transpose
+    E = spectrum.E if spectrum.roots is None else spectrum.roots * spectrum.E
     X = side.kernel.check(side.items, "X")
     return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
 
 
-def _low_rank_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
+def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
     """Return the derivative in each kernel parameter for inputs with landmark features.
 
     The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
     """
-    inputs: Any = parts.parts[0].spectrum
-    map, kernel = inputs.at.map, parts.problem.inputs.kernel
-    X = kernel.check(parts.problem.inputs.items, "X")
-    AE = inputs.E @ found.within
+    spectrum: Any = factorization.parts[0].spectrum
+    map, kernel = spectrum.input_rows.map, factorization.problem.inputs.kernel
+    X = kernel.check(factorization.problem.inputs.items, "X")
+    AE = spectrum.E @ found.within
     AE = AE if found.beyond is None else AE + found.beyond
     if isinstance(map, Explicit):
-        return _by_features(kernel, X, inputs, AE)
+        return _by_features(kernel, X, spectrum, AE)
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
         raise NotSupported(
             f"features={map} have no derivatives: use Nystroem, RandomPivotedCholesky or "
@@ -104,17 +114,17 @@ def _low_rank_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
         )
     xp = namespace(AE)
     turn = xp.matrix_transpose
-    dU = 2.0 * (AE * xp.sqrt(inputs.s)) @ turn(inputs.P)
-    U = (inputs.E * xp.sqrt(inputs.s)) @ turn(inputs.P)  # A sees neither weights nor the mean
+    dU = 2.0 * (AE * xp.sqrt(spectrum.s)) @ turn(spectrum.P)
+    U = (spectrum.E * xp.sqrt(spectrum.s)) @ turn(spectrum.P)  # A sees neither weights nor the mean
     R, Z = map.weights_, map.landmarks_
     square = -0.5 * (R @ (turn(U) @ dU) @ turn(R))
-    dU = dU if inputs.roots is None else inputs.roots * dU
+    dU = dU if spectrum.roots is None else spectrum.roots * dU
     across = dU @ turn(R)
     gradient = kernel.parameter_gradient
     return added(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
 
 
-def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
+def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> dict[str, Any]:
     """Return the derivative in each kernel parameter for a kernel with finite features.
 
     For a parameter θ it is ⟨A, ∂K/∂θ⟩, where AE is A times the eigenvectors, summed over row
@@ -124,10 +134,10 @@ def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[
     total: dict[str, Any] = {}
     if not gradient.values:
         return total
-    E, inner = inputs.E, turn(inputs.E) @ AE
+    E, inner = spectrum.E, turn(spectrum.E) @ AE
     half = AE - 0.5 * (E @ inner)
-    if inputs.roots is not None:
-        E, half = inputs.roots * E, inputs.roots * half
+    if spectrum.roots is not None:
+        E, half = spectrum.roots * E, spectrum.roots * half
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
         C = 2.0 * half[rows, :] @ turn(E)

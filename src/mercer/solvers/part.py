@@ -14,8 +14,8 @@ from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
 from .._base.memory import ENTRIES
 from ..operators.slots import Slots
 from ..problem import Problem
-from .exact_inputs import REFINED
-from .inputs import InputSpectrum, Located
+from .exact_spectrum import REFINED
+from .input_spectrum import InputSpectrum, ProjectedInputs
 
 CANCELLED_FRACTION = 1e-6
 """Differences of ones below this have lost digits that a projection keeps."""
@@ -37,17 +37,17 @@ class Part:
         T: outputs in the eigenbasis of the operator, rows times the roots of their weights, means
         subtracted if there is an intercept; or a function that returns them. None for outputs
         without coordinates, whose targets are the rows of (I - NNᵀ) √w.
-    products
+    known_projection
         EᵀT, or a function that returns it, where it is known otherwise; of a sample of a stream it
         comes from the moments of all pairs.
     columns
         Which directions of all outputs these are; None for all.
-    everything
+    stream_totals
         Of a sample of a stream, the number of all pairs and their squared lengths along each
         direction; None where the rows are those of all pairs.
-    constants
+    component_means
         With slots and an intercept, the mean output of each component, (width, directions).
-    times
+    multiplicity
         How many real directions each column stands for: 2 for a complex Fourier mode.
 
     Notes
@@ -62,20 +62,24 @@ class Part:
     spectrum: InputSpectrum
     b: Array
     targets: Array | Callable[[], Array] | None
-    products: Array | Callable[[], Array] | None = None
+    known_projection: Array | Callable[[], Array] | None = None
     columns: np.ndarray | None = None
-    everything: tuple[float, Array] | None = None
-    constants: Array | None = None
-    times: int = 1
-    _known: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
+    stream_totals: tuple[float, Array] | None = None
+    component_means: Array | None = None
+    multiplicity: int = 1
+    _at_ridge: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
 
     def at_ridge(self, alpha: float) -> Part:
         """Return a copy whose inputs are factored for one alpha, if that is faster."""
-        if alpha not in self._known:
-            made = self.spectrum.at_ridge(self.b, alpha) if self.alike else self.spectrum
+        if alpha not in self._at_ridge:
+            made = (
+                self.spectrum.at_ridge(self.b, alpha) if self.equal_eigenvalues else self.spectrum
+            )
             same = made is self.spectrum
-            self._known = {alpha: self if same else replace(self, spectrum=made, products=None)}
-        return self._known[alpha]
+            self._at_ridge = {
+                alpha: self if same else replace(self, spectrum=made, known_projection=None)
+            }
+        return self._at_ridge[alpha]
 
     # -- outputs -------------------------------------------------------------------------------
 
@@ -101,11 +105,15 @@ class Part:
     @cached_property
     def projected(self) -> Array:
         """The targets in the input eigenbasis, EᵀT."""
-        if self.products is not None:
-            return self.products() if callable(self.products) else self.products
+        if self.known_projection is not None:
+            return (
+                self.known_projection()
+                if callable(self.known_projection)
+                else self.known_projection
+            )
         if self.targets is None:
             return self._to_outputs(adjoint(self.spectrum.E))
-        return self.spectrum.project(self.T)
+        return self.spectrum.project_targets(self.T)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -125,23 +133,23 @@ class Part:
     @cached_property
     def sqlengths(self) -> Array:
         """The sum of squared outputs along each direction."""
-        if self.everything is not None:
-            return self.everything[1]
+        if self.stream_totals is not None:
+            return self.stream_totals[1]
         return namespace(self.T).sum(abs(self.T) ** 2, axis=0)
 
     @property
     def free_rows(self) -> float:
         """The number of training rows minus the number of fitted constants."""
-        rows = self.shape[0] if self.everything is None else self.everything[0]
-        return rows - self.spectrum.constants
+        rows = self.shape[0] if self.stream_totals is None else self.stream_totals[0]
+        return rows - self.spectrum.constant_count
 
-    def labels(self, problem: Problem) -> np.ndarray | None:
+    def group_labels(self, problem: Problem) -> np.ndarray | None:
         """Return the group label of each row; None where each row is left out alone."""
         if self.slots is None:
             return problem.groups
         return problem.left_out_labels[self.slots.owners]
 
-    def rows_of(self, examples: np.ndarray) -> np.ndarray:
+    def rows_of_examples(self, examples: np.ndarray) -> np.ndarray:
         """Return the row numbers that belong to the given examples."""
         return examples if self.slots is None else self.slots.of_items(examples)
 
@@ -149,7 +157,7 @@ class Part:
         """Reshape values A of the rows to one row per example."""
         return A if self.slots is None else self.slots.join(A)
 
-    def log_weights(self, weights: np.ndarray | None) -> float:
+    def sum_log_weights(self, weights: np.ndarray | None) -> float:
         """Return the sum of the logarithms of the sample weights over all rows."""
         if weights is None:
             return 0.0
@@ -158,18 +166,20 @@ class Part:
     # -- shrinkage -----------------------------------------------------------------------------
 
     @cached_property
-    def alike(self) -> bool:
+    def equal_eigenvalues(self) -> bool:
         """Whether all directions have the same operator eigenvalue b, as for the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
 
     @property
     def positive_multiple(self) -> bool:
         """Whether the operator is a positive multiple of the identity on these directions."""
-        return self.alike and self.b.shape[0] > 0 and float(self.b[0]) > 0
+        return self.equal_eigenvalues and self.b.shape[0] > 0 and float(self.b[0]) > 0
 
     def _eigenvalues(self) -> Array:
         """Return s_p b_j, input times operator eigenvalues; one column if all b_j are equal."""
-        return self.spectrum.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
+        return (
+            self.spectrum.s[:, None] * (self.b[:1] if self.equal_eigenvalues else self.b)[None, :]
+        )
 
     def shrinkage(self, alpha: float) -> Array:
         """Return α / (s_p b_j + α), the unfitted fraction of eigenvector p in direction j."""
@@ -205,7 +215,7 @@ class Part:
         s, b = self.spectrum.s, self.b[None, :]
         D = s[:, None] * b
         refined = (
-            self.spectrum.refines and 0 not in D.shape
+            self.spectrum.has_gram and 0 not in D.shape
         )  # one pair under an intercept has no row
         largest = float(namespace(D).max(D)) if refined else 0.0
         small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
@@ -255,7 +265,7 @@ class Part:
         return self.unfitted if self.spectrum.complete else take(self.unfitted, own)
 
     @cached_property
-    def squares(self) -> Array:
+    def squared_basis(self) -> Array:
         """The entrywise squares |E|² of the input eigenvectors."""
         E = self.spectrum.E
         return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
@@ -265,12 +275,12 @@ class Part:
         """The diagonal of I - NNᵀ - EEᵀ as a column; of I - NNᵀ if E is not orthonormal."""
         if self.spectrum.complete:
             return 0.0
-        xp = namespace(self.squares)
-        rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
+        xp = namespace(self.squared_basis)
+        rest = 1.0 + 0.0 * xp.sum(self.squared_basis, axis=1)
         rest = rest - self.spectrum.squared_constants(slice(None))
         if not self.spectrum.orthonormal:
             return rest[:, None]
-        rest = rest - xp.sum(self.squares, axis=1)
+        rest = rest - xp.sum(self.squared_basis, axis=1)
         lost = np.flatnonzero(host(rest < CANCELLED_FRACTION))
         if len(lost):
             rest = put(
@@ -299,11 +309,11 @@ class Part:
             yield from self._residual_path_in_blocks(alphas)
             return
         E, xp, (n, q) = self.spectrum.E, namespace(self.b), self.shape
-        together = max(1, ENTRIES // max(1, n * q)) if self.alike else 1
+        together = max(1, ENTRIES // max(1, n * q)) if self.equal_eigenvalues else 1
         for some in blocks(len(alphas), together):
             D = [self._residual_factors(alpha) for alpha in alphas[some]]
             R = E @ xp.concat([self.projected * d for d in D], axis=1)
-            rest = self.squares @ xp.concat(D, axis=1) + self.complement_diagonal
+            rest = self.squared_basis @ xp.concat(D, axis=1) + self.complement_diagonal
             width = D[0].shape[1]
             for i in range(len(D)):
                 own = R[:, i * q : (i + 1) * q] + self.unfitted
@@ -324,7 +334,7 @@ class Part:
 
     def residual_leverages(self, alpha: float) -> Array:
         """Return one minus the leverages, the diagonal of I - H, (n, 1) or (n, directions)."""
-        return self.squares @ self._residual_factors(alpha) + self.complement_diagonal
+        return self.squared_basis @ self._residual_factors(alpha) + self.complement_diagonal
 
     def residual_rows(self, own: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
         """Return the rows `own` of the residuals T - HT for each alpha, given those rows of E."""
@@ -388,16 +398,18 @@ class Part:
         if N is None:
             return W
         N = N if rows is None else take(N, rows)
-        return W + self.spectrum.constant_weight * N[:, 0]
+        return W + self.spectrum.new_constant_entry * N[:, 0]
 
-    def shift(self, at: Located, own: np.ndarray, e: Array, alpha: float) -> Array:
+    def prediction_change(
+        self, at: ProjectedInputs, own: np.ndarray, e: Array, alpha: float
+    ) -> Array:
         """Return Σ_i w_i(x) e_i over the rows i in `own`, the change of g(x) due to residuals e.
 
         w_i(x) is the weight of target i in g(x).
         """
-        b = self.b[:1] if self.alike else self.b
+        b = self.b[:1] if self.equal_eigenvalues else self.b
         pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (adjoint(self.spectrum.rows(own)) @ e)
-        return at.join(at.Z @ pull + self.spectrum.constant_shift(at, own, e))
+        return at.by_input(at.Z @ pull + self.spectrum.intercept_change(at, own, e))
 
     # -- constants that only one group knows ---------------------------------------------------
 
@@ -407,7 +419,7 @@ class Part:
         A model without that group has zero for such a constant. With `own`, the rows of one group,
         the result is for these rows only.
         """
-        if self.constants is None or self.slots is None:
+        if self.component_means is None or self.slots is None:
             return 0.0
         places, known = self.slots.places, np.zeros(self.slots.width, dtype=bool)
         if own is None:
@@ -418,7 +430,9 @@ class Part:
             known[np.delete(places, own)] = True
         if known[places[own]].all():
             return 0.0
-        found = take(self.constants * like(~known[:, None], self.constants), places[own])
+        found = take(
+            self.component_means * like(~known[:, None], self.component_means), places[own]
+        )
         return found if self.spectrum.roots is None else found * take(self.spectrum.roots, own)
 
 

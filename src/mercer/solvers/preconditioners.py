@@ -22,8 +22,8 @@ COLUMNS_PER_ROOT = 6.0
 def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
     """Return a preconditioner: separable for a sum of kernels times operators, else low rank."""
     if gram.terms is None or rank is not None:
-        return low_rank(gram, alpha, rank)
-    return separable(gram, alpha)
+        return low_rank_preconditioner(gram, alpha, rank)
+    return separable_preconditioner(gram, alpha)
 
 
 def no_preconditioner(D: Array) -> Array:
@@ -31,7 +31,7 @@ def no_preconditioner(D: Array) -> Array:
     return D
 
 
-def separable(gram: BlockGram, alpha: float) -> Preconditioner:
+def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
     """Return the inverse of the Kronecker product nearest to the Gram matrix, plus ridge.
 
     It is (K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ nearest to Σ_t K_t ⊗ B_t over the terms t.
@@ -82,7 +82,9 @@ def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:
     return total
 
 
-def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
+def low_rank_preconditioner(
+    gram: BlockGram, alpha: float, rank: int | None = None
+) -> Preconditioner:
     """Return the inverse of a Nyström approximation of the Gram matrix plus ridge.
 
     It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS.

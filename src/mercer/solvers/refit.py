@@ -21,14 +21,14 @@ from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
-from .exact import exact_inputs, factor_projected
-from .exact_inputs import ExactInputs, InputGram
-from .factorization import Factorization, Method, Solution
-from .inputs import InputSpectrum
-from .low_rank import LowRankInputs, LowRankRows, low_rank_inputs
+from .exact import exact_spectrum, factor_projected
+from .exact_spectrum import ExactSpectrum, InputGram
+from .factorization import Factorization, Solution, SolutionMethod
+from .input_spectrum import InputSpectrum
+from .low_rank import InputRows, LowRankSpectrum, low_rank_spectrum
 from .outputs import Cache, OutputRows
 from .part import Part
-from .robust import Steps, clean_outputs, row_lengths
+from .robust import IterationState, clean_outputs, row_lengths
 
 FOLD_SQUARES = 3.0
 """What a fold keeps, in n×n float64 matrices at most."""
@@ -45,13 +45,13 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
         problem, cache = replace(problem, weights=None), Cache()
     if side.features is None:
         problem.require_memory(SPECTRAL_SQUARES)
-    inputs = cache.inputs(side.kernel, _factored_inputs, problem)
+    spectrum = cache.spectrum(side.kernel, _factored_inputs, problem)
     output_rows, kind = cache.output_rows(problem), Refit if problem.loss is None else RobustRefit
-    method = kind(problem, inputs, output_rows, want.folds, weights)
+    method = kind(problem, spectrum, output_rows, want.folds, weights)
     return Factorization(problem, problem.kernel, output_rows, [], method=method)
 
 
-class Refit(Method):
+class Refit(SolutionMethod):
     """Solutions with learnt operators, exact or low rank; left-out errors by refits on folds.
 
     The operator or the outputs are determined only once α is known.
@@ -62,17 +62,17 @@ class Refit(Method):
     def __init__(
         self,
         problem: Problem,
-        inputs: InputSpectrum,
+        spectrum: InputSpectrum,
         output_rows: OutputRows,
         folds: int,
         weights: np.ndarray | None = None,
     ):
-        self.problem, self.inputs, self.output_rows = problem, inputs, output_rows
-        self.number, self.weights = folds, weights
+        self.problem, self.spectrum, self.output_rows = problem, spectrum, output_rows
+        self.n_folds, self.weights = folds, weights
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with the operator learnt at `alpha`, and the fitted loss."""
-        return factor_projected(self.problem, self.inputs, self.output_rows, alpha), None
+        return factor_projected(self.problem, self.spectrum, self.output_rows, alpha), None
 
     def solution(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge parameter `alpha`."""
@@ -82,13 +82,13 @@ class Refit(Method):
     @cached_property
     def folds(self) -> np.ndarray:  # type: ignore[override]
         """The fold number of each example."""
-        return fold_numbers(self.problem.left_out_labels, self.number)
+        return fold_numbers(self.problem.left_out_labels, self.n_folds)
 
     @cached_property
-    def fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
+    def fold_fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
         """For each fold: a fit without it, its projected inputs, and its example numbers."""
         if self.problem.inputs.features is None:
-            require_exact(self.problem.n, FOLD_SQUARES * self.number)
+            require_exact(self.problem.n, FOLD_SQUARES * self.n_folds)
         return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
@@ -105,40 +105,40 @@ class Refit(Method):
             labels=labels,
             weights=weights,
         )
-        inputs, Z = self._inputs_of_fold(train, test, weights)
+        spectrum, Z = self._spectrum_of_fold(train, test, weights)
         V = take(self.output_rows.coordinates, train)
         output_rows = OutputRows.centred(V, weights, problem.intercept, self.output_rows.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return type(self)(some, inputs, output_rows, self.number, loss_weights), Z, test
+        return type(self)(some, spectrum, output_rows, self.n_folds, loss_weights), Z, test
 
-    def _inputs_of_fold(
+    def _spectrum_of_fold(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
         """Return the factored training inputs of a fold, and its projected test inputs.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
-        whole, problem = self.inputs, self.problem
-        if isinstance(whole, LowRankInputs):
-            U = whole.at.coordinates
+        whole, problem = self.spectrum, self.problem
+        if isinstance(whole, LowRankSpectrum):
+            U = whole.input_rows.coordinates
             some, rest = (U[index] if issparse(U) else take(U, index) for index in (train, test))
-            at = LowRankRows.of(whole.at.map, some, weights, problem.intercept)
-            low = LowRankInputs(lambda: at)
+            at = InputRows.of(whole.input_rows.map, some, weights, problem.intercept)
+            low = LowRankSpectrum(lambda: at)
             rest = rest if low.mean is None else rest - low.mean
             return low, dense(rest @ low.P) * namespace(low.s).sqrt(low.s)
         kernel, X = problem.inputs.kernel, problem.inputs.items
         if kernel.pairwise:
             kernel, X = Precomputed(kernel.checked_gram(X)), np.arange(problem.n)
         gram = InputGram(kernel, take(X, train), weights, problem.intercept)
-        exact = ExactInputs(gram, direct=False)
-        return exact, exact.locate(take(X, test)).Z
+        exact = ExactSpectrum(gram, direct=False)
+        return exact, exact.project_inputs(take(X, test)).Z
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
         """Yield for each alpha the outputs minus predictions by the fit without their fold."""
         given = self.output_rows.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
-            for fit, Z, test in self.fits:
+            for fit, Z, test in self.fold_fits:
                 parts, _ = fit.fitted_at(alpha)
                 seen = Z @ parts.parts[0].coefficients(alpha, parts.Q)
                 mean = parts.output_rows.mean
@@ -151,20 +151,20 @@ class Refit(Method):
         K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs. For a
         learnt operator the unit is tr K_x / n times the unit of the operator.
         """
-        s, V, operator = self.inputs.s, self.output_rows.rows, self.problem.kernel.operator
+        s, V, operator = self.spectrum.s, self.output_rows.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
-        return factor_projected(self.problem, self.inputs, self.output_rows, 1.0).scale
+        return factor_projected(self.problem, self.spectrum, self.output_rows, 1.0).scale
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
     """Return the factored inputs of a problem, exact or at low rank."""
     side = problem.inputs
     if side.features is None:
-        return exact_inputs(problem, direct=False)
-    return low_rank_inputs(problem)
+        return exact_spectrum(problem, direct=False)
+    return low_rank_spectrum(problem)
 
 
 class RobustRefit(Refit):
@@ -174,7 +174,7 @@ class RobustRefit(Refit):
     where there is an intercept): the covariance of wrong outputs misleads.
     """
 
-    reached: Steps | None = None
+    last_state: IterationState | None = None
     """Where the steps at one α ended, from which those at another start."""
 
     @cached_property
@@ -192,13 +192,13 @@ class RobustRefit(Refit):
     @cached_property
     def _fixed_operator(self) -> Factorization:
         """The factorisation of the shortened outputs, for operators that do not depend on α."""
-        return factor_projected(self.problem, self.inputs, self.shortened_outputs, 1.0)
+        return factor_projected(self.problem, self.spectrum, self.shortened_outputs, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation of the outputs cleaned at `alpha`, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
-            base = factor_projected(self.problem, self.inputs, self.shortened_outputs, alpha)
+            base = factor_projected(self.problem, self.spectrum, self.shortened_outputs, alpha)
         else:
             base = self._fixed_operator
         parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with
@@ -216,23 +216,23 @@ class RobustRefit(Refit):
         """Return the factorisation of the outputs that `clean_outputs` gives for this loss."""
         (part,) = base.parts
         given, shortened_outputs = (
-            base.rotated(V.coordinates) for V in (self.output_rows, self.shortened_outputs)
+            base.to_directions(V.coordinates) for V in (self.output_rows, self.shortened_outputs)
         )
-        start = shortened_outputs if self.reached is None else self.reached
+        start = shortened_outputs if self.last_state is None else self.last_state
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
-            self.reached = reached
+            self.last_state = reached
         return _with_outputs(base, self._output_rows(base.basis.to_coordinates(T)))
 
     def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
         """Return the distance of each given output from its left-out prediction."""
-        shift = parts.rotated(self.output_rows.coordinates - parts.output_rows.coordinates)
+        shift = parts.to_directions(self.output_rows.coordinates - parts.output_rows.coordinates)
         return row_lengths(next(parts.residuals([alpha])) + shift)
 
 
 def _with_outputs(base: Factorization, output_rows: OutputRows) -> Factorization:
     """Return a copy of a factorisation with other outputs and the same operator."""
     (part,) = base.parts
-    T = base.rotated(output_rows.rows)
+    T = base.to_directions(output_rows.rows)
     inside = namespace(T).matrix_transpose(part.spectrum.E) @ T
     return replace(base, output_rows=output_rows, parts=[Part(part.spectrum, part.b, T, inside)])

@@ -19,10 +19,10 @@ from .part import Part
 RELAXED = 1.6
 """Over-relaxation of the steps."""
 STEPS_BETWEEN_CHECKS = 10
-"""Steps between two looks at the balance of the residuals."""
+"""The number of steps after which the primal and the dual residual are compared again."""
 
 
-Steps = tuple[Array, Array, float]
+IterationState = tuple[Array, Array, float]
 """The state of the iteration, from which a neighbouring problem starts: R, S and τ."""
 
 
@@ -31,9 +31,9 @@ def clean_outputs(
     V: Array,
     loss: Loss,
     alpha: float,
-    start: Steps | Array,
+    start: IterationState | Array,
     weights: np.ndarray | None = None,
-) -> tuple[Array, Steps]:
+) -> tuple[Array, IterationState]:
     """Return targets T whose ridge fit minimises a robust loss of V, and the iteration state.
 
     The objective is Σ h(‖g(x_i) - v_i‖) + α‖g‖², minimised by alternating directions (ADMM).

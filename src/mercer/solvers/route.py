@@ -1,4 +1,4 @@
-"""The ways to solve ridge problems, and how one of them is chosen."""
+"""The table of solvers of ridge problems, and the choice of one by cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
-from .coupled import coupled_refusal, dense, products, products_refusal
+from .coupled import conjugate_gradient_refusal, conjugate_gradients, coupled_refusal, dense
 from .exact import cholesky, spectral
 from .factorization import Factorization
 from .images import image_refusal, images
@@ -49,7 +49,7 @@ class Solver:
     costs: Callable[[Sizes], Route] = Sizes.spectral
     requested_by: tuple[str, ...] = ()
 
-    def reason(self, problem: Problem, want: Want) -> str | None:
+    def refusal(self, problem: Problem, want: Want) -> str | None:
         """Return why this solver does not accept a problem of its kind; None if it does."""
         return None if self.refuses is None else self.refuses(problem, want)
 
@@ -58,12 +58,12 @@ class Solver:
         return replace(self.costs(sizes), name=self.name)
 
 
-def _several_refusal(problem: Problem, want: Want) -> str | None:
+def _single_solution_refusal(problem: Problem, want: Want) -> str | None:
     """Return a reason if more than one solution is needed, else None."""
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
-CHOLESKY = Solver("cholesky", cholesky, _several_refusal, Sizes.cholesky, ("cholesky",))
+CHOLESKY = Solver("cholesky", cholesky, _single_solution_refusal, Sizes.cholesky, ("cholesky",))
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, None, Sizes.low_rank, ("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed, ("cholesky", "spectral"))
@@ -74,10 +74,12 @@ IMAGES = Solver("images", images, image_refusal)
 WINDOWS = Solver("windows", shared, shared_refusal, Sizes.low_rank)
 BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", dense, coupled_refusal, requested_by=("dense",))
-PRODUCTS = Solver("cg", products, products_refusal, requested_by=("cg",))
+CONJUGATE_GRADIENTS = Solver(
+    "cg", conjugate_gradients, conjugate_gradient_refusal, requested_by=("cg",)
+)
 SOLVERS = (
     CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, FEATURES, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
-    DENSE, PRODUCTS,
+    DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
 """What `solver=` may be for kernels that separate and for those that do not."""
@@ -98,7 +100,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
     if kernel.over_windows:
         return (WINDOWS,)
     if not kernel.separable:
-        return BY_DIRECTION, DENSE, PRODUCTS
+        return BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS
     if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
         return (REFIT,)
     if features is not None:
@@ -108,14 +110,14 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
 
 def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
     """Return the solvers that accept a problem; raise ValueError with a reason if none does."""
-    ways = solvers_for(problem, want)
+    solvers = solvers_for(problem, want)
     if want.solver != "auto":
         check_name(want.solver, problem)
         iterative = isinstance(want.solver, BlockConjugateGradient)
         name = "cg" if iterative else want.solver
-        ways = tuple(solver for solver in ways if name in solver.requested_by)
-    reasons = [solver.reason(problem, want) for solver in ways]
-    accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
+        solvers = tuple(solver for solver in solvers if name in solver.requested_by)
+    reasons = [solver.refusal(problem, want) for solver in solvers]
+    accepted = [solver for solver, reason in zip(solvers, reasons, strict=True) if reason is None]
     if not accepted:
         raise ValueError(f"{_general_reason(want, [reason for reason in reasons if reason])}.")
     return accepted
@@ -123,16 +125,16 @@ def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
 
 def route(problem: Problem, want: Want) -> Solver:
     """Return the cheapest solver that accepts a problem and fits into memory."""
-    ways = solvers_for(problem, want)
-    if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
-        return ways[0]
-    ways = tuple(accepting_solvers(problem, want))
-    if len(ways) == 1:
-        return ways[0]
+    solvers = solvers_for(problem, want)
+    if len(solvers) == 1 and solvers[0].refuses is None and want.solver == "auto":
+        return solvers[0]
+    solvers = tuple(accepting_solvers(problem, want))
+    if len(solvers) == 1:
+        return solvers[0]
     sizes = sizes_of(problem, want)
-    costs = [solver.cost(sizes) for solver in ways]
+    costs = [solver.cost(sizes) for solver in solvers]
     order = [(not cost.feasible, cost.multiplications, i) for i, cost in enumerate(costs)]
-    return ways[min(order)[2]]
+    return solvers[min(order)[2]]
 
 
 def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factorization:
@@ -203,13 +205,13 @@ def plan(sizes: Sizes) -> Plan:
 
 def plan_of(problem: Problem, want: Want) -> Plan:
     """Return the cost of each solver that accepts a problem, and of low rank and streams."""
-    ways = accepting_solvers(problem, want)
+    solvers = accepting_solvers(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
-        ways += [LOW_RANK, STREAMED]
-    return _plan(sizes_of(problem, want), ways)
+        solvers += [LOW_RANK, STREAMED]
+    return _plan(sizes_of(problem, want), solvers)
 
 
-def _plan(sizes: Sizes, ways: list[Solver]) -> Plan:
+def _plan(sizes: Sizes, solvers: list[Solver]) -> Plan:
     """Return the costs of the given solvers as a `Plan`, each solver once."""
-    routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in ways)}
+    routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in solvers)}
     return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())

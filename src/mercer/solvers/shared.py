@@ -12,11 +12,11 @@ from ..operators.separable import fit_clone
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .factorization import Factorization
-from .inputs import FittedMap
+from .input_spectrum import FittedMap
 from .landmark_moments import TrainingWindows
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
-from .window_inputs import LandmarkFieldMap, WindowInputs
+from .window_spectrum import LandmarkFieldMap, WindowSpectrum
 
 NOTHING = 1e-12
 """A fraction of the largest eigenvalue of an operator that counts as zero."""
@@ -40,16 +40,16 @@ def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if kernel.open:
         kernel = with_chosen_parameters(kernel, problem, output_rows)
     problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
-    return by_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)
+    return factor_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)
 
 
-def by_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Factorization:
+def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Factorization:
     """Factor the problem with windows as rows, in one part per eigenvalue of the channels."""
     windows = TrainingWindows(problem, kernel, output_rows)
     T, B = windows.T, kernel.channel_operator()
     if B is None:
         b = kernel.scale * namespace(T).ones_like(T[0, :])
-        return Factorization(problem, kernel, output_rows, [Part(WindowInputs(windows), b, T)])
+        return Factorization(problem, kernel, output_rows, [Part(WindowSpectrum(windows), b, T)])
     values, vectors = np.linalg.eigh(host(B))
     values = np.maximum(values, NOTHING * values[-1])  # where B is zero, the ridge takes all
     Q = np.kron(np.eye(kernel.output_grid.size), vectors)
@@ -57,7 +57,7 @@ def by_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Fac
     for j in range(len(values)):
         own, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
         b = like(values[j : j + 1], T)
-        parts.append(Part(WindowInputs(windows, own), b, T @ own, columns=columns))
+        parts.append(Part(WindowSpectrum(windows, own), b, T @ own, columns=columns))
     return Factorization(problem, kernel, output_rows, parts, Basis(like(Q, T)), sum_of_maps)
 
 

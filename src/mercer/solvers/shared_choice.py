@@ -17,7 +17,7 @@ from .left_out import LeaveOneOut
 from .outputs import Cache, OutputRows
 from .part import Part
 from .shared import fitted_shared
-from .window_inputs import WindowInputs
+from .window_spectrum import WindowSpectrum
 
 CHOICE_RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -109,7 +109,7 @@ class SharedSearch:
             self.sample = problem.subset(drawn)
             self.sample_outputs = Cache().output_rows(self.sample)
         self.rank = min(kernel.rank, rank)
-        self.known: dict[tuple, float] = {}
+        self.risks: dict[tuple, float] = {}
         self.medians: dict[tuple, float] = {}
         grid = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
         self.extent = float(np.ptp(grid.coordinates, axis=0).max()) or 1.0
@@ -136,22 +136,22 @@ class SharedSearch:
     def risk(self, position: dict[str, int]) -> float:
         """Return the mean squared left-out error at a grid position, for the best ridge."""
         key = tuple(position.items())
-        if key not in self.known:
-            self.known[key] = self._risk(self.kernel_at(position).set_params(rank=self.rank))
-        return self.known[key]
+        if key not in self.risks:
+            self.risks[key] = self._risk(self.kernel_at(position).set_params(rank=self.rank))
+        return self.risks[key]
 
     def _risk(self, kernel: Shared) -> float:
         """Return the mean squared left-out error of a kernel, for the best ridge."""
         made = fitted_shared(kernel, self.problem, self.output_rows)
         windows = TrainingWindows(self.sample, made, self.sample_outputs)
         xp, T = namespace(windows.T), windows.T
-        inputs = WindowInputs(windows, basis=windows.moments.spectral_basis)
-        level = (inputs.mean_diagonal or 1.0) * self.sample.n
+        spectrum = WindowSpectrum(windows, basis=windows.moments.spectral_basis)
+        level = (spectrum.mean_diagonal or 1.0) * self.sample.n
         alphas = [ridge * level for ridge in CHOICE_RIDGES]
-        members = np.stack([inputs.slots.of_items(field) for field in self.scored])
+        members = np.stack([spectrum.slots.of_items(field) for field in self.scored])
         points = members.shape[1]
         step = fields_in_memory(windows.X, points * max(points, self.rank))
-        loo = LeaveOneOut(Part(inputs, xp.ones_like(T[0, :]), T))
+        loo = LeaveOneOut(Part(spectrum, xp.ones_like(T[0, :]), T))
         errors = [
             loo.solve_groups(None, alphas, members[some]) for some in blocks(len(members), step)
         ]

@@ -30,9 +30,9 @@ from .._base.threads import cores
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
-from .exact_inputs import ExactInputs, InputGram
+from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
-from .inputs import DIAGONAL_ITEMS, FittedMap
+from .input_spectrum import DIAGONAL_ITEMS, FittedMap
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
@@ -79,16 +79,18 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     group: Any = problem.symmetry
     basis = FourierBasis(group.shifts[1])
     output_rows = _centred_outputs(problem, basis)
-    values, T = ShiftValues(problem, basis), basis.to_modes(output_rows.rows)
+    values, T = ShiftedKernelModes(problem, basis), basis.to_modes(output_rows.rows)
     parts = []
     for number, mode in enumerate(np.ndindex(*basis.half)):
         target = _real_copy(T[mode]) if basis.is_real(mode) else T[mode]
         intercept = problem.intercept and not any(mode)
         kernel = ModeKernel(values, mode)
-        inputs = ExactInputs(InputGram(kernel, values.X, problem.weights, intercept))
+        spectrum = ExactSpectrum(InputGram(kernel, values.X, problem.weights, intercept))
         b = like(np.full(basis.others, problem.operator_scale), output_rows.rows)
         columns = number * basis.others + np.arange(basis.others)
-        parts.append(Part(inputs, b, target, columns=columns, times=basis.copies_of(mode)))
+        parts.append(
+            Part(spectrum, b, target, columns=columns, multiplicity=basis.multiplicity_of(mode))
+        )
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Return the map of dual coefficients on all images of the training inputs."""
@@ -144,7 +146,7 @@ class FourierBasis(Basis):
         self.by_shift = np.moveaxis(orbits, 0, -1)  # (*shifts, others)
         self.half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
 
-    def copies_of(self, mode: tuple[int, ...]) -> int:
+    def multiplicity_of(self, mode: tuple[int, ...]) -> int:
         """Return how many real directions a mode stands for: 2 if its conjugate is omitted."""
         return 1 if mode[-1] == 0 or 2 * mode[-1] == self.shape[-1] else 2
 
@@ -173,14 +175,16 @@ class FourierBasis(Basis):
         return C
 
     @cached_property
-    def _copies(self) -> np.ndarray:
+    def _multiplicities(self) -> np.ndarray:
         """The number of real directions that each stored Fourier column stands for."""
-        return np.repeat([self.copies_of(mode) for mode in np.ndindex(*self.half)], self.others)
+        return np.repeat(
+            [self.multiplicity_of(mode) for mode in np.ndindex(*self.half)], self.others
+        )
 
     def per_direction(self, values: Array) -> Array:
         """Return one value per real direction, given one value per stored Fourier column."""
         xp = namespace(values)
-        index = np.repeat(np.arange(len(self._copies)), self._copies)
+        index = np.repeat(np.arange(len(self._multiplicities)), self._multiplicities)
         return xp.matrix_transpose(take(xp.matrix_transpose(values), index))
 
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
@@ -188,27 +192,29 @@ class FourierBasis(Basis):
 
         Entries that shifts exchange are equally noisy.
         """
-        copies = self._copies.reshape(-1, self.others)
+        copies = self._multiplicities.reshape(-1, self.others)
         mean = (copies * noises.reshape(copies.shape)).sum(axis=0) / self.number
         return self.per_direction(np.tile(mean, len(copies))[None, :])[0, :]
 
     @cached_property
     def Q(self) -> Array:  # type: ignore[override]
         """The cosine and sine vectors of all modes, as columns in output coordinates."""
-        units = np.zeros((int(self._copies.sum()), len(self._copies)), dtype=complex)
-        column = np.repeat(np.arange(len(self._copies)), self._copies)
+        units = np.zeros(
+            (int(self._multiplicities.sum()), len(self._multiplicities)), dtype=complex
+        )
+        column = np.repeat(np.arange(len(self._multiplicities)), self._multiplicities)
         first = np.append(True, column[1:] != column[:-1])
-        units[np.arange(len(column)), column] = np.where(first & ~self._sines[column], 1.0, 1.0j)
+        units[np.arange(len(column)), column] = np.where(first & ~self._is_sine[column], 1.0, 1.0j)
         rows = self.to_real(units)
         return (rows / np.linalg.norm(rows, axis=1)[:, None]).T
 
     @cached_property
-    def _sines(self) -> np.ndarray:
+    def _is_sine(self) -> np.ndarray:
         """Whether each stored column stands for a sine; its conjugate mode is then the cosine."""
         found = []
         for mode in np.ndindex(*self.half):
             conjugate = tuple(-k % m for k, m in zip(mode, self.shape, strict=True))
-            found.append(self.copies_of(mode) == 1 and conjugate < mode)
+            found.append(self.multiplicity_of(mode) == 1 and conjugate < mode)
         return np.repeat(found, self.others)
 
 
@@ -219,13 +225,13 @@ def fourier(A: Array, axes: tuple[int, ...]) -> Array:
     return scipy.fft.rfftn(A, axes=axes, workers=cores())
 
 
-class ShiftValues:
+class ShiftedKernelModes:
     """Kernel values of inputs with all shifted training inputs, as Fourier modes."""
 
     def __init__(self, problem: Problem, basis: FourierBasis):
         self.kernel, self.X, self.basis = problem.inputs.kernel, problem.inputs.items, basis
         self.group = problem.symmetry
-        self.seen: tuple[Any, Any, Any] = (None, None, None)
+        self.last_inputs: tuple[Any, Any, Any] = (None, None, None)
 
     @cached_property
     def images(self) -> list[Items]:
@@ -234,7 +240,7 @@ class ShiftValues:
         return [act(self.X) for act in group.inputs]
 
     @cached_property
-    def order(self) -> np.ndarray:
+    def shift_order(self) -> np.ndarray:
         """The index of each shift in the list of group elements."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
@@ -258,7 +264,7 @@ class ShiftValues:
             if back in grams:
                 grams[steps] = grams[back].T
             else:
-                grams[steps] = self.kernel._gram(self.X, self.images[self.order[steps]])
+                grams[steps] = self.kernel._gram(self.X, self.images[self.shift_order[steps]])
         return self._to_modes(list(grams.values()))
 
     def _to_modes(self, values: list[Array]) -> Array:
@@ -270,27 +276,27 @@ class ShiftValues:
 
     def kernel_values(self, A: Items) -> Array:
         """Return the Fourier modes of the kernel values of new inputs, (*modes, inputs, n)."""
-        if self.seen[0] is not A:
+        if self.last_inputs[0] is not A:
             steps = np.ndindex(*self.basis.shape)
-            values = [self.kernel._gram(A, self.images[self.order[k]]) for k in steps]
-            self.seen = (A, self._to_modes(values), None)
-        return self.seen[1]
+            values = [self.kernel._gram(A, self.images[self.shift_order[k]]) for k in steps]
+            self.last_inputs = (A, self._to_modes(values), None)
+        return self.last_inputs[1]
 
     def prior_variances(self, A: Items) -> Array:
         """Return the Fourier modes of k(a, shifted a) for each new input a, (*modes, inputs)."""
-        if self.seen[0] is not A or self.seen[2] is None:
+        if self.last_inputs[0] is not A or self.last_inputs[2] is None:
             group: Any = self.group
             found = []
             for k in np.ndindex(*self.basis.shape):
-                moved = group.inputs[self.order[k]](A)
+                moved = group.inputs[self.shift_order[k]](A)
                 own = [
                     self.kernel._gram(part(A, rows), part(moved, rows))
                     for rows in blocks(count(A), DIAGONAL_ITEMS)
                 ]
                 xp = namespace(*own)
                 found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))
-            self.seen = (A, self.kernel_values(A), self._to_modes(found))
-        return self.seen[2]
+            self.last_inputs = (A, self.kernel_values(A), self._to_modes(found))
+        return self.last_inputs[2]
 
 
 @dataclass(frozen=True)
@@ -305,7 +311,7 @@ class ModeKernel:
         The mode.
     """
 
-    values: ShiftValues
+    values: ShiftedKernelModes
     mode: tuple[int, ...]
 
     features: ClassVar[None] = None

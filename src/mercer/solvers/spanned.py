@@ -36,7 +36,7 @@ class OutputGram:
         self.y = self.kernel.check(problem.outputs.items, "y")
         self.center, self.w = problem.intercept, problem.weights
 
-    def _plain_times(self, M: Array) -> Array:
+    def _unweighted_times(self, M: Array) -> Array:
         """Return L M, the output Gram matrix L (not weighted, not centred) times M."""
         n = count(self.y)
         parts = [
@@ -55,12 +55,12 @@ class OutputGram:
         if self.center:
             share = np.full(n, 1.0 / n) if self.w is None else self.w / self.w.sum()
             share = like(share[:, None], M)
-            LM = self._plain_times(xp.concat([M, share], axis=1))
+            LM = self._unweighted_times(xp.concat([M, share], axis=1))
             self.means = LM[:, -1]
             self.level = float(share[:, 0] @ self.means)
             LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
         else:
-            LM = self._plain_times(M)
+            LM = self._unweighted_times(M)
         return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
@@ -101,7 +101,7 @@ class SpanMoments:
         return self.turn(self.E) @ self.gram_times_basis
 
     @cached_property
-    def complement_part(self) -> Array:
+    def gram_times_basis_outside(self) -> Array:
         """P L E, the output Gram matrix times the eigenvectors, projected outside E.
 
         P = I - EEᵀ - NNᵀ, with N the constants.
@@ -113,7 +113,7 @@ class SpanMoments:
         """The squared norm of each output's component outside the input eigenvectors, (PLP)_ii."""
         xp, both = (
             namespace(self.E),
-            self.gram_times_basis + self.complement_part,
+            self.gram_times_basis + self.gram_times_basis_outside,
         )  # first: it finds the means
         own = self.gram.diagonal()
         left = own - xp.sum(self.E * both, axis=1)
@@ -150,7 +150,7 @@ class SpanMoments:
         if not self.part.spectrum.complete:
             found = (
                 found
-                + 2.0 * xp.sum(shrunk * self.complement_part, axis=1)
+                + 2.0 * xp.sum(shrunk * self.gram_times_basis_outside, axis=1)
                 + self.unfitted_sqlengths
             )
         rest = self.part.residual_leverages(alpha)[:, 0]
@@ -170,7 +170,7 @@ class SpanMoments:
             G = take(shrunk, own)
             N = G @ self.gram_in_basis @ turn(G)
             if not self.part.spectrum.complete:
-                E, complement = take(self.E, own), take(self.complement_part, own)
+                E, complement = take(self.E, own), take(self.gram_times_basis_outside, own)
                 cross = G @ turn(complement)
                 outside = self.gram.block(own) - E @ turn(take(self.gram_times_basis, own))
                 N = N + cross + turn(cross) + outside - complement @ turn(E)

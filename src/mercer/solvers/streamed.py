@@ -16,9 +16,9 @@ from ..features import FeatureMap
 from ..operators import Moments
 from ..problem import Problem, Want
 from .exact import factor_separable
-from .factorization import Factorization, Method, Solution
+from .factorization import Factorization, Solution, SolutionMethod
 from .left_out import LeaveOneOut
-from .low_rank import LowRankInputs, LowRankRows, centred_rows
+from .low_rank import InputRows, LowRankSpectrum, centred_rows
 from .outputs import Cache, OutputRows
 from .part import Part
 from .weights import NoWeights
@@ -50,9 +50,9 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     V = dense(problem.gathered.outputs.transform(problem.outputs.items))
     output_rows = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
     if problem.kernel.operator.learnt:
-        return stream.parts(problem, stream.inputs(problem), output_rows, want.alphas[0])
-    inputs = cache.inputs(problem.inputs.kernel, stream.inputs, problem)
-    return stream.parts(problem, inputs, output_rows)
+        return stream.factorization(problem, stream.spectrum(problem), output_rows, want.alphas[0])
+    spectrum = cache.spectrum(problem.inputs.kernel, stream.spectrum, problem)
+    return stream.factorization(problem, spectrum, output_rows)
 
 
 @dataclass(frozen=True)
@@ -83,57 +83,60 @@ class StreamMoments:
         (a, b), (u, v) = gathered.origins, gathered.moments.means
         return cls(gathered.moments.about(u, v), (u, v), (a + u, b + v))
 
-    def inputs(self, problem: Problem) -> LowRankInputs:
+    def spectrum(self, problem: Problem) -> LowRankSpectrum:
         """Return the inputs by the moment of all pairs, with the stored sample as rows."""
-        return LowRankInputs(
+        return LowRankSpectrum(
             partial(self._sampled_rows, problem), partial(self._moments_with, problem)
         )
 
-    def _rows(self, problem: Problem) -> LowRankRows:
+    def _moment_only(self, problem: Problem) -> InputRows:
         """Return the moment and the mean of the input coordinates, without training rows."""
         m, map = self.moments, problem.gathered.inputs
-        return LowRankRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
+        return InputRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
 
-    def _sampled_rows(self, problem: Problem) -> LowRankRows:
+    def _sampled_rows(self, problem: Problem) -> InputRows:
         """Return the inputs by the moment of all pairs, with the stored sample as rows."""
-        at, w = self._rows(problem), problem.weights
+        at, w = self._moment_only(problem), problem.weights
         return replace(at, rows=centred_rows(at.map, problem.inputs.items, w, at.mean), weights=w)
 
-    def _moments_with(self, problem: Problem, T: Array) -> tuple[LowRankRows, Array]:
+    def _moments_with(self, problem: Problem, T: Array) -> tuple[InputRows, Array]:
         """Return the inputs and their moment with the outputs; T is not used."""
-        at, vu = self._rows(problem), self.moments.vu
+        at, vu = self._moment_only(problem), self.moments.vu
         return replace(at, moment=at.moment + 0.0), namespace(vu).matrix_transpose(vu)
 
-    def parts(
+    def factorization(
         self,
         problem: Problem,
-        inputs: LowRankInputs,
+        spectrum: LowRankSpectrum,
         output_rows: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
         """Return the factorisation of the stream; with `alpha` the operator is learnt at it."""
         m, xp = self.moments, namespace(self.moments.vu)
         if problem.kernel.operator.uniform is None:
-            vu = self._rotated(inputs)
-            rotated = Moments(m.n, inputs.s, vu, m.vv)
-            EV = self._projected(inputs)
-            found = factor_separable(problem, inputs, output_rows, rotated, EV, alpha)
+            vu = self._cross_moment_in_basis(spectrum)
+            rotated = Moments(m.n, spectrum.s, vu, m.vv)
+            EV = self._projected_outputs(spectrum)
+            found = factor_separable(problem, spectrum, output_rows, rotated, EV, alpha)
         else:  # no spectrum for one solution
-            found = factor_separable(problem, inputs, output_rows, m)
-            found.parts[0].products = partial(self._projected, inputs)
+            found = factor_separable(problem, spectrum, output_rows, m)
+            found.parts[0].known_projection = partial(self._projected_outputs, spectrum)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
-        found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
+        found.parts[0].stream_totals = float(m.n), xp.linalg.diagonal(vv)
         return found
 
-    def _rotated(self, inputs: LowRankInputs) -> Array:
+    def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:
         """Return the moment of outputs with inputs along the eigenvectors of the inputs."""
-        return self._without_rounding(self.moments.vu @ inputs.P)
+        return self._without_rounding(self.moments.vu @ spectrum.P)
 
-    def _projected(self, inputs: LowRankInputs) -> Array:
+    def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
         """Return EᵀV over all pairs, the outputs V in the input eigenvectors E."""
         xp = namespace(self.moments.vu)
-        return xp.matrix_transpose(self._rotated(inputs)) / xp.sqrt(inputs.s)[:, None]
+        return (
+            xp.matrix_transpose(self._cross_moment_in_basis(spectrum))
+            / xp.sqrt(spectrum.s)[:, None]
+        )
 
     def _without_rounding(self, vu: Array) -> Array:
         """Set entries of the output-input moment `vu` that are rounding errors to zero."""
@@ -146,7 +149,7 @@ class StreamMoments:
         return xp.where(xp.abs(vu) > vu.shape[1] * EPS * size, vu, xp.zeros_like(vu))
 
 
-class FeatureSolution(Method):
+class FeatureSolution(SolutionMethod):
     """Solutions with operator features of a stream, without left-out predictions."""
 
     def __init__(self, problem: Problem, stream: StreamMoments):
@@ -167,11 +170,11 @@ def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
     Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
     """
     (one,) = found.parts
-    inputs: Any = one.spectrum
+    spectrum: Any = one.spectrum
     means, moments = StreamMoments.of(found.problem).means, gathering.moments
     moments = moments.about(*means) if means else moments
     D = one.coefficients(alpha, found.Q)
-    C = inputs.P @ (namespace(D).sqrt(inputs.s)[:, None] * D)
+    C = spectrum.P @ (namespace(D).sqrt(spectrum.s)[:, None] * D)
     xp = namespace(C)
     rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
     return max(0.0, trace(moments.vv) + float(xp.sum(rest * C))) / moments.n
@@ -195,7 +198,7 @@ class LeftOutSums:
         ridges.
     """
 
-    inputs: LowRankInputs
+    spectrum: LowRankSpectrum
     outputs: FeatureMap
     mean: Array | None
     trials: list[tuple[Array, Array | None, Array, list[float]]]
@@ -207,9 +210,9 @@ class LeftOutSums:
         for factorization, alphas in trials:
             (one,) = factorization.parts
             found.append((one.b, factorization.Q, one.projected, alphas))
-        inputs: Any = one.spectrum
+        spectrum: Any = one.spectrum
         outputs = factorization.problem.gathered.outputs
-        return cls(inputs.without_rows(), outputs, factorization.output_rows.mean, found)
+        return cls(spectrum.without_training_rows(), outputs, factorization.output_rows.mean, found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums over some pairs, one number per trial and ridge."""
@@ -219,12 +222,12 @@ class LeftOutSums:
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums of squared left-out residuals over one block of pairs, for all trials."""
-        inputs = self.inputs.at_pairs(X, w)
+        spectrum = self.spectrum.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
         found = []
         for b, Q, inside, alphas in self.trials:
-            smoother = Part(inputs, b, V if Q is None else V @ Q, inside)
+            smoother = Part(spectrum, b, V if Q is None else V @ Q, inside)
             path = LeaveOneOut(smoother).path(alphas)
             found += [float(namespace(R).sum(R * R)) for R in path]
         return np.array(found)

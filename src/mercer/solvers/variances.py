@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._base.arrays import Array, Items
-from .inputs import InputSpectrum
-from .outputs import Basis, in_order
+from .input_spectrum import InputSpectrum
+from .outputs import Basis, join_in_order
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class UnitVariances:
 
     Attributes
     ----------
-    inputs, scales
+    spectra, eigenvalues
         For each part of the output directions the inputs in their eigenbasis, and the eigenvalues
         of the operator.
     alpha
@@ -28,14 +28,14 @@ class UnitVariances:
         What a column of a part is in the directions of the operator.
     """
 
-    inputs: list[InputSpectrum]
-    scales: list[Array]
+    spectra: list[InputSpectrum]
+    eigenvalues: list[Array]
     alpha: float
     order: np.ndarray | None = None
     basis: Basis = field(default_factory=Basis)
 
     def __call__(self, X: Items) -> Array:
         """Return one row per input, one column per direction."""
-        parts = zip(self.inputs, self.scales, strict=True)
-        found = [inputs.unit_variance(b, X, self.alpha) for inputs, b in parts]
-        return self.basis.per_direction(in_order(found, self.order))
+        parts = zip(self.spectra, self.eigenvalues, strict=True)
+        found = [spectrum.unit_variance(b, X, self.alpha) for spectrum, b in parts]
+        return self.basis.per_direction(join_in_order(found, self.order))

@@ -15,7 +15,7 @@ from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .exact_inputs import InputGram
+from .exact_spectrum import InputGram
 from .left_out import solve_diagonal_blocks
 
 

@@ -15,12 +15,12 @@ from ..features import FeatureMap
 from ..operators.shared import Shared
 from ..operators.shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
 from ..spaces.fields import Grid
-from .inputs import FittedMap, InputSpectrum, Located
+from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .landmark_moments import TrainingWindows, WindowBasis, fields_in_memory
-from .slot_inputs import SlotInputs
+from .slot_spectrum import SlotSpectrum
 
 
-class WindowInputs(SlotInputs):
+class WindowSpectrum(SlotSpectrum):
     """Inputs with one row per window of a field, in coordinates of landmark windows.
 
     Parameters
@@ -44,7 +44,7 @@ class WindowInputs(SlotInputs):
     ):
         self.windows: Any = windows
         self.directions: Any = directions
-        self.known: Any = basis
+        self.cached: Any = basis
         self.kernel, self.slots = windows.kernel, windows.slots
         if directions is not None:
             self.slots = replace(windows.slots, repeats=int(directions.shape[1]))
@@ -58,16 +58,16 @@ class WindowInputs(SlotInputs):
     @property
     def basis(self) -> WindowBasis:
         """The basis E of the training windows."""
-        if self.known is None:
-            self.known = self.windows.choice_moments.spectral_basis
-        return self.known
+        if self.cached is None:
+            self.cached = self.windows.choice_moments.spectral_basis
+        return self.cached
 
     s = property(lambda self: self.basis.s)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return a copy factored by Cholesky for this alpha, with all landmarks."""
         other = copy(self)
-        other.known = self.windows.moments.ridge_basis(alpha / float(b[0]))
+        other.cached = self.windows.moments.ridge_basis(alpha / float(b[0]))
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
@@ -79,7 +79,7 @@ class WindowInputs(SlotInputs):
         logs = [float(xp.sum(xp.log(xp.linalg.diagonal(A)))) for A in (basis.M, basis.root)]
         return int(b.shape[0]) * (m * log(float(b[0])) - 2.0 * sum(logs))
 
-    def project(self, T: Array) -> Array:
+    def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
         targets = self.basis.targets
         return targets if self.directions is None else targets @ self.directions
@@ -119,7 +119,7 @@ class WindowInputs(SlotInputs):
         rows = basis.coordinates(windows.weighted(needed, K))
         return take(rows, where.reshape(-1) * points + at) * basis.row_scales
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project the windows of new fields on the eigenbasis; `prior` adds exact variances."""
         basis = self.basis
         K = self._kernel_values(like(X, basis.root))
@@ -134,12 +134,12 @@ class WindowInputs(SlotInputs):
             else:
                 own = own + basis.prior_level * xp.sum(Z * Z, axis=1)
         slots = replace(self.kernel.slots(count(X)), repeats=self.slots.repeats)
-        return Located(Z * basis.new_scales, own, slots)
+        return ProjectedInputs(Z * basis.new_scales, own, slots)
 
-    def without_rows(self) -> WindowInputs:
+    def without_training_rows(self) -> WindowSpectrum:
         """Return a copy without the training fields; predictions remain available."""
         other = copy(self)
-        other.known = self.basis
+        other.cached = self.basis
         other.windows, other.weights, other.roots = None, None, None
         return other
 

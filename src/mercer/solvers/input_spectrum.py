@@ -25,7 +25,7 @@ FittedMap = tuple[FeatureMap, Any]
 """A map of inputs, and its mean over the training examples; 0.0 where there is none."""
 
 
-class Located(NamedTuple):
+class ProjectedInputs(NamedTuple):
     """New inputs projected on the eigenvectors of the training Gram matrix.
 
     Attributes
@@ -42,18 +42,18 @@ class Located(NamedTuple):
     prior: Array | None = None
     slots: Slots | None = None
 
-    def join(self, A: Array) -> Array:
+    def by_input(self, A: Array) -> Array:
         """Reshape values of rows A to one row per input."""
         return A if self.slots is None else self.slots.join(A)
 
-    def some(self, inputs: np.ndarray) -> Located:
+    def select(self, inputs: np.ndarray) -> ProjectedInputs:
         """Return the projections of the inputs with these positions, without prior variances."""
         if self.slots is None:
-            return Located(take(self.Z, inputs))
+            return ProjectedInputs(take(self.Z, inputs))
         rows, width = self.slots.of_items(inputs), self.slots.width
         number = np.searchsorted(inputs, self.slots.owners[rows])
         live = None if self.slots.live is None else number * width + self.slots.places[rows]
-        return Located(
+        return ProjectedInputs(
             take(self.Z, rows), None, Slots(len(inputs), width, self.slots.repeats, live)
         )
 
@@ -94,7 +94,7 @@ class InputSpectrum:
     roots: Array | None = None
     total: float
     slots: Slots | None = None
-    refines: ClassVar[bool] = False
+    has_gram: ClassVar[bool] = False
     """Whether `gram_times` has the Gram matrix itself at hand."""
     in_memory: ClassVar[bool] = True
     """Whether all rows of E are in memory."""
@@ -113,7 +113,7 @@ class InputSpectrum:
         """Return the rows `index` of the eigenvector matrix E."""
         return take(self.E, index)
 
-    def project(self, T: Array) -> Array:
+    def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the coordinates of the columns of T in the input eigenvectors E."""
         return adjoint(self.E) @ T
 
@@ -121,8 +121,8 @@ class InputSpectrum:
         """Return inputs factored for one alpha and operator spectrum b where faster; here, self."""
         return self
 
-    def without_rows(self) -> InputSpectrum:
-        """Return a copy that drops training rows, as far as `locate` does not need them."""
+    def without_training_rows(self) -> InputSpectrum:
+        """Return a copy that drops training rows, as far as `project_inputs` does not need them."""
         return self
 
     def log_det(self, b: Array, alpha: float) -> float:
@@ -133,7 +133,7 @@ class InputSpectrum:
     # -- constants ----------------------------------------------------------------------------
 
     @property
-    def constants(self) -> int:
+    def constant_count(self) -> int:
         """The number of constants that the intercept fits; 0 without an intercept."""
         return 0 if self.N is None else int(self.N.shape[1])
 
@@ -157,26 +157,26 @@ class InputSpectrum:
         alone = self.all_rows and members.shape[1] == self.N.shape[0]
         return products, (1.0 if alone else 0.0) * products
 
-    def without_constants(self, members: np.ndarray, A: Array) -> Array:
+    def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
         """Return (I - N_gN_gᵀ)⁻¹A for each group g of rows; N are the intercept's unit vectors."""
         raise NotImplementedError
 
     @property
-    def constant_weight(self) -> float:
+    def new_constant_entry(self) -> float:
         """The intercept's unit vector at a new input: 1/√Σw, or 0 without an intercept."""
         return 0.0 if self.N is None else self.total**-0.5
 
-    def constant_weights(self, at: Located) -> Array | float:
+    def new_constant_entries(self, at: ProjectedInputs) -> Array | float:
         """Return the entry of the intercept's unit vector at each row of the new inputs."""
-        return self.constant_weight
+        return self.new_constant_entry
 
-    def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
+    def intercept_change(self, at: ProjectedInputs, own: np.ndarray, e: Array) -> Array | float:
         """Return how residuals e of the training rows `own` change the intercept at new inputs."""
-        return 0.0 if self.N is None else self.constant_weight * (adjoint(take(self.N, own)) @ e)
+        return 0.0 if self.N is None else self.new_constant_entry * (adjoint(take(self.N, own)) @ e)
 
     # -- new inputs -----------------------------------------------------------------------------
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the training eigenvectors; with `prior` add prior variances.
 
         Both are of centred features if there is an intercept.
@@ -198,11 +198,11 @@ class InputSpectrum:
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
         rows_each = 1 if self.slots is None else self.slots.width
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
-            at = self.locate(part(X, rows), prior=True)
+            at = self.project_inputs(part(X, rows), prior=True)
             assert at.prior is not None
             V = at.prior[:, None] * b[None, :] - _squares_times(at.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            found.append(at.join(V + self.constant_weights(at) ** 2))
+            found.append(at.by_input(V + self.new_constant_entries(at) ** 2))
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:

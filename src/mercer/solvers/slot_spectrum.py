@@ -11,7 +11,7 @@ from .._base.linalg import factor_with_ridge
 from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
-from .inputs import DIAGONAL_ITEMS, FittedMap, InputSpectrum, Located
+from .input_spectrum import DIAGONAL_ITEMS, FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction
 from .weights import CoupledMap
 
@@ -19,7 +19,7 @@ DENSE_SQUARES = 4.0
 """Peak memory of a dense fit in matrices over all slots."""
 
 
-class SlotInputs(InputSpectrum):
+class SlotSpectrum(InputSpectrum):
     """Inputs with one row per slot, a pair of a training example and an output component.
 
     Attributes
@@ -49,23 +49,23 @@ class SlotInputs(InputSpectrum):
         self.shares = np.where(totals > 0, totals, np.inf) ** -0.5 if intercept else None
 
     @property
-    def constants(self) -> int:
+    def constant_count(self) -> int:
         """The number of output components that occur, each with its own intercept."""
         return 0 if self.shares is None else int((self.shares > 0).sum())
 
-    def constant_weights(self, at: Located) -> Array | float:
+    def new_constant_entries(self, at: ProjectedInputs) -> Array | float:
         """Return the entry 1/√Σw of the intercept's unit vector at each slot of new inputs."""
         if self.shares is None or at.slots is None:
             return 0.0
         return like(self.shares[at.slots.places][:, None], self.s)
 
-    def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
+    def intercept_change(self, at: ProjectedInputs, own: np.ndarray, e: Array) -> Array | float:
         """Return how residuals e of training slots `own` change the intercepts at new slots."""
         if self.shares is None or at.slots is None:
             return 0.0
         places = self.slots.places[own]
         N = like((np.arange(self.slots.width)[:, None] == places) * self._constant_entries(own), e)
-        return self.constant_weights(at) * take(N @ e, at.slots.places)
+        return self.new_constant_entries(at) * take(N @ e, at.slots.places)
 
     def _constant_entries(self, index: Any) -> np.ndarray:
         """Return the nonzero entry of the constant vectors N in each of the rows `index`."""
@@ -91,7 +91,7 @@ class SlotInputs(InputSpectrum):
         alone = same.sum(axis=2) >= rows[places]
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
-    def without_constants(self, members: np.ndarray, A: Array) -> Array:
+    def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
         """Return (I - N_gN_gᵀ)⁻¹A per group, omitting constants that occur in one group only."""
         if self.shares is None:
             return A
@@ -106,13 +106,13 @@ class SlotInputs(InputSpectrum):
         return A + namespace(A).matrix_transpose(N) @ inner
 
 
-class GramInputs(SlotInputs):
+class SlotGramSpectrum(SlotSpectrum):
     """Spectrum of the full Gram matrix of an operator-valued kernel over all training slots.
 
     The spectrum is made when more than a solution is needed.
     """
 
-    known: Any = None
+    cached: Any = None
     """The spectrum once it is computed."""
 
     def __init__(
@@ -120,7 +120,7 @@ class GramInputs(SlotInputs):
     ):
         self.kernel, self.X, self.intercept = kernel, X, intercept
         self.slots = kernel.gram(X).rows
-        require_written_out(self.slots.size)
+        require_slot_gram_memory(self.slots.size)
         self.weights = None if weights is None else weights[self.slots.owners]
         self.complete = self.all_rows = self.orthonormal = True
         self.set_constants(intercept)
@@ -128,9 +128,9 @@ class GramInputs(SlotInputs):
     @property
     def factored(self) -> tuple[Array, Array, Reduction, Any]:
         """Eigenvalues, eigenvectors, the reduction, and the mean Gram row of each component."""
-        if self.known is None:
-            self.known = self._factor()
-        return self.known
+        if self.cached is None:
+            self.cached = self._factor()
+        return self.cached
 
     def _factor(self) -> tuple[Array, Array, Reduction, Any]:
         """Compute the eigendecomposition that `spectrum` returns."""
@@ -148,7 +148,7 @@ class GramInputs(SlotInputs):
     N = property(lambda self: self.reduction.N)
     roots = property(lambda self: self.reduction.roots)
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project the slots of new inputs on the eigenvectors; `prior` adds prior variances."""
         gram, means = self.kernel.gram(X, self.X), self.factored[3]
         K, slots = gram.matrix(), gram.rows
@@ -156,7 +156,7 @@ class GramInputs(SlotInputs):
         if means is not None:
             own = None if own is None else self._centred_variances(own, K, slots)
             K = K - take(means, slots.places)
-        return Located(K @ self.reduction.weighted(self.E), own, slots)
+        return ProjectedInputs(K @ self.reduction.weighted(self.E), own, slots)
 
     def _centred_variances(self, own: Array, K: Array, slots: Slots) -> Array:
         """Return prior variances `own` after centring the features by output component."""
@@ -171,7 +171,7 @@ class GramInputs(SlotInputs):
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
         gram = self.kernel.gram(self.X)
         try:
-            made = self.known is not None
+            made = self.cached is not None
             C = (
                 self._coefficients_by_spectrum(smoother, alpha)
                 if made
@@ -207,7 +207,7 @@ def diagonal(kernel: OperatorKernel, X: Items) -> Array:
     return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
-def require_written_out(size: int) -> None:
+def require_slot_gram_memory(size: int) -> None:
     """Raise MemoryError if a matrix over `size` slots exceeds the memory."""
     needed, free = 8.0 * DENSE_SQUARES * size * size, PLANNED_FRACTION * available()
     if needed > free:

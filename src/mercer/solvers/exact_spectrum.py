@@ -15,7 +15,7 @@ from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inver
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import Spanned
-from .inputs import FittedMap, InputSpectrum, Located
+from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
 
 REFINED = 1e-7
@@ -133,7 +133,7 @@ class InputGram:
         return self.kernel.diag(A) - 2.0 * rows - level
 
 
-class ExactInputs(InputSpectrum):
+class ExactSpectrum(InputSpectrum):
     """The training inputs of a scalar kernel, by an eigendecomposition of their Gram matrix.
 
     The eigendecomposition is made when it is first needed. One solution, or everything at one
@@ -149,8 +149,8 @@ class ExactInputs(InputSpectrum):
         Whether a Cholesky factor may replace the eigendecomposition.
     """
 
-    refines: ClassVar[bool] = True
-    known: Any = None
+    has_gram: ClassVar[bool] = True
+    cached: Any = None
     """The spectrum once it is computed."""
     determinant: float | None = None
     """The log determinant at one ridge; None for a spectrum."""
@@ -168,8 +168,8 @@ class ExactInputs(InputSpectrum):
         They are computed when first needed. Eigenvalues beyond the number of finite features are
         rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
         """
-        if self.known is not None:
-            return self.known
+        if self.cached is not None:
+            return self.cached
         gram, A = self.gram, self.gram.reduced_gram()
         s, E = gram.reduction.eigh(A, "Gram matrix", gram.largest)
         directions = int(s.shape[0])
@@ -177,8 +177,8 @@ class ExactInputs(InputSpectrum):
         alike = not bool(namespace(s).any(s > 0))
         null = directions if alike else max(0, directions - width)
         s[:null] = 0.0
-        self.known = s, E, null
-        return self.known
+        self.cached = s, E, null
+        return self.cached
 
     @property
     def s(self) -> Array:
@@ -219,7 +219,7 @@ class ExactInputs(InputSpectrum):
         residuals of a Cholesky factor lose digits that a spectrum keeps.
         """
         scale = float(b[0]) if b.shape[0] else 1.0
-        if self.known is not None or not self.direct or scale <= 0:
+        if self.cached is not None or not self.direct or scale <= 0:
             return self
         gram = self.gram.reduced_gram()
         if alpha <= REFINED * scale * float(abs(namespace(gram).linalg.trace(gram))):
@@ -232,7 +232,7 @@ class ExactInputs(InputSpectrum):
         inverse = triangular_inverse(L)
         E = reduction.expand_rows(adjoint(inverse) * (alpha / scale) ** 0.5)
         other = copy(self)
-        other.known = namespace(E).zeros_like(abs(E[0, :])), E, 0
+        other.cached = namespace(E).zeros_like(abs(E[0, :])), E, 0
         other.orthonormal = False
         other.determinant = factor.log_determinant() + int(L.shape[0]) * log(scale)
         return other
@@ -243,12 +243,12 @@ class ExactInputs(InputSpectrum):
             return super().log_det(b, alpha)
         return int(b.shape[0]) * self.determinant
 
-    def locate(self, X: Items, prior: bool = False) -> Located:
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors of the training Gram matrix."""
         basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
         K = self.gram.kernel_values(X)
         own = self.gram.prior_variances(X, K) if prior else None
-        return Located(K @ basis, own)
+        return ProjectedInputs(K @ basis, own)
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the kernel matrix k(X, X) of new inputs, centred if there is an intercept."""
@@ -263,7 +263,11 @@ class ExactInputs(InputSpectrum):
 
         A Cholesky factor replaces the spectrum where that is possible.
         """
-        C = self._dual_coefficients(smoother, alpha) if self.known is None and self.direct else None
+        C = (
+            self._dual_coefficients(smoother, alpha)
+            if self.cached is None and self.direct
+            else None
+        )
         if C is None:
             D, null = smoother.coefficients(alpha, Q), self.factored[2]
             return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
