@@ -44,7 +44,7 @@ def at_paper_parameters(operator: Operator, scale: float) -> Fit:
     """Return a function that fits an operator at the ridge and length scale of the paper."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-        """Fit the operator to flat images, with groups of people."""
+        """Fit the operator with the parameters of the paper; `people` are the groups."""
         kernels = [RBF(scale) * o for o in _operators_to_try(operator)]
         return KernelDependencyCV(kernels, alphas=[0.1], fit_intercept=False).fit(
             X, Y, groups=people
@@ -57,7 +57,7 @@ def with_chosen_parameters(operator: Operator) -> Fit:
     """Return a function that fits an operator, with parameters chosen by leaving people out."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-        """Fit the operator to flat images, with groups of people."""
+        """Choose parameters by leaving out one of the `people` at a time, and fit the operator."""
         scale = RBF().fit(X).length_scale_
         kernels = [RBF(s * scale) * o for s in SCALES for o in _operators_to_try(operator)]
         # The covariance operators have the unit of the outputs' variance, the identity is unitless.

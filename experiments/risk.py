@@ -99,13 +99,13 @@ def test_splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     return results
 
 
-def _test_split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
-    """Return mean loss and length of lists on test pairs, and whether the bound was reached."""
+def _test_split(steps: list, n: int, seed: int) -> tuple[float, float, float]:
+    """Return mean loss and length of lists on test pairs, and whether the loss could be bounded."""
     order = np.random.default_rng(seed).permutation(n)
     calibration_rows, test_rows = np.split(order, [min(CALIBRATION, n // 2)])
     weights = row_weights(np.arange(len(calibration_rows)))
-    radius = controlled_radius([grown[i] for i in calibration_rows], weights, BOUND)
-    tested = [grown[i] for i in test_rows]
+    radius = controlled_radius([steps[i] for i in calibration_rows], weights, BOUND)
+    tested = [steps[i] for i in test_rows]
     lengths = [np.searchsorted(gaps, radius, side="right") for gaps, _ in tested]
     return float(risk_at(tested, radius).mean()), float(np.mean(lengths)), np.isfinite(radius)
 

@@ -90,7 +90,7 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return model weights averaged over several ridges, and the leave-one-out weights of each row.
+    """Return blend weights by least squares, averaged over ridges, and those fitted without a row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
     are shrunk, more and more strongly, towards a mean of all models in which better ones have
@@ -107,7 +107,7 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
 def _shrunk_weights(
     squares: Squares, prior: np.ndarray | None, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return model weights shrunk towards `prior`, and the leave-one-out weights of each row."""
+    """Return blend weights shrunk towards `prior`, and for each row those fitted without it."""
     return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
 
 

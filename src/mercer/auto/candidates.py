@@ -106,7 +106,7 @@ def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]
 def image_families(
     inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int
 ) -> dict[str, Family]:
-    """Return families of patch and neighbourhood kernels, for images with outputs of that size.
+    """Return families of patch and neighbourhood kernels, if inputs and outputs are images.
 
     The result is empty unless inputs and outputs are images of the same size.
 

@@ -114,7 +114,7 @@ class Inputs(BaseEstimator):
         return cells
 
     def _scale_indicators(self, raw: np.ndarray) -> None:
-        """Set offset and scale of the two-valued columns, to 0 and 1 in units of one common scale.
+        """Scale two-valued numeric columns to 0 and 1, over one common standard deviation.
 
         If each column were divided by its own standard deviation, a rare word would have more
         weight than a frequent one.

@@ -160,7 +160,7 @@ class Outputs(BaseEstimator):
     # -- in the form of the training outputs --------------------------------------------------
 
     def array_of(self, items: Items, flat: bool) -> Items:
-        """Convert outputs to the array type of training outputs that were given as an array.
+        """Convert outputs to an array, as the training outputs were given.
 
         With `flat`, a single column of numbers becomes a vector.
         """

@@ -155,7 +155,7 @@ class Table:
         return self.rows(kept)
 
     def _empty_cell_error(self, empty: dict[int, Name]) -> BadTable:
-        """Return the error for rows with empty cells, given as the column name by row index."""
+        """Return the error for rows with empty cells; `empty` maps row indices to column names."""
         i = min(empty)
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
