@@ -80,16 +80,17 @@ def test_sparse_rows_have_the_values_of_dense_ones(kernel, form):
     Xs, Zs = FORMS[form](X), FORMS[form](Z)
     before = [stored(Xs), stored(Zs)]
     dense = clone(kernel).fit(X)
+    among, between, diagonal = dense(X), dense(Z, X), dense.diag(Z)
     for fitted in (clone(kernel).fit(Xs), dense):
         for found, expected in (
-            (fitted(Xs), dense(X)), (fitted(Zs, Xs), dense(Z, X)), (fitted(Zs, X), dense(Z, X)),
-            (fitted(Z, Xs), dense(Z, X)), (fitted.diag(Zs), dense.diag(Z)),
+            (fitted(Xs), among), (fitted(Zs, Xs), between), (fitted(Zs, X), between),
+            (fitted(Z, Xs), between), (fitted.diag(Zs), diagonal),
         ):  # fmt: skip
             assert isinstance(found, np.ndarray)
             np.testing.assert_allclose(found, expected, rtol=IDENTITY, atol=IDENTITY)
         if fitted.features is not None:
             F, G = (host(fitted.features(A)) for A in (Zs, Xs))
-            np.testing.assert_allclose(F @ G.T, dense(Z, X), rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(F @ G.T, between, rtol=1e-9, atol=1e-9)
     for S, parts in zip((Xs, Zs), before, strict=True):
         for now, then in zip(stored(S), parts, strict=True):
             np.testing.assert_array_equal(now, then)
