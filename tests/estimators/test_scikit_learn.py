@@ -22,7 +22,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
 from mercer.estimators.base import on_fresh_state
 from mercer.features import IncompleteCholesky, KernelPCA
-from mercer.kernels import RBF, Function, Linear
+from mercer.kernels import RBF, Delta, Function, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 from tolerances import IDENTITY
 
@@ -285,6 +285,13 @@ def test_scores_by_group(pairs):
     crossed = cross_val_predict(KernelDependency(RBF(1.0), alpha=0.1), X, Y, cv=KFold(8))
     assert_allclose(model.loo_predict(), crossed, rtol=0, atol=1e-9)
     assert model.loo_score_ == pytest.approx(-((crossed - Y) ** 2).mean(), rel=1e-9)
+
+
+def test_a_scorer_of_probabilities_names_what_to_pass(pairs):
+    classes = ["a", "b"] * (len(pairs[0]) // 2)
+    model = KernelDependencyCV(RBF(1.0), Delta(), scoring="roc_auc")
+    with pytest.raises(ValueError, match="scoring='roc_auc' needs .* use a scorer of predictions"):
+        model.fit(pairs[0], classes)
 
 
 def test_predictions_in_parts(pairs, monkeypatch):

@@ -151,6 +151,14 @@ def test_precomputed_outputs(pairs):
                 model.fit(X, RBF(1.0)(Y))
 
 
+def test_rows_that_are_left_out_need_the_whole_gram_matrix(pairs):
+    X, Y = pairs
+    gram, weights = RBF(1.0)(X), np.arange(len(X)).astype(float)
+    with pytest.raises(ValueError, match=r"use Precomputed\(gram\), with row numbers as X"):
+        KernelDependency("precomputed").fit(gram, Y, sample_weight=weights)
+    KernelDependency(Precomputed(gram)).fit(np.arange(len(X)), Y, sample_weight=weights)
+
+
 @pytest.mark.parametrize(
     ("gram", "message"),
     [

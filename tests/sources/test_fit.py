@@ -336,6 +336,14 @@ def test_partial_fit_goes_on_from_pairs_held_whole(pairs, features, flat, weight
     assert_allclose(grown.predict(X), model.fit(X, Y, sample_weight=w).predict(X), atol=AGREE)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.int8, bool])
+def test_partial_fit_takes_outputs_of_the_dtype_that_fit_was_given(pairs, kind):
+    X, Y = pairs[0].astype(np.float32), (pairs[1] > 4.0).astype(kind)
+    model = KernelDependency(Linear(), alpha=0.1)
+    grown = clone(model).fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
+    assert_allclose(grown.predict(X), model.fit(X, Y).predict(X), atol=AGREE)
+
+
 def test_a_lean_model_does_not_go_on(pairs):
     reduced = KernelDependency(Linear()).fit(*pairs).without_training_data()
     with pytest.raises(ValueError, match="kept no moments to add to"):

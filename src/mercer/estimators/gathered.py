@@ -98,6 +98,8 @@ class Gathered:
         )
         expected = Expected.of((inputs.kernel,), outputs.kernel, block)
         expected = replace(expected, names=(expected.names[0], model.output_names_))
+        if outputs.kernel.on_vectors:  # which were converted to float64 by the fit
+            expected = replace(expected, dtypes=(expected.dtypes[0], None))
         X, y, w = expected.checked(0, block)
         size = sample_size(model.features, model.output_features)
         sample = Sample(size).with_block(0, X, y, w)

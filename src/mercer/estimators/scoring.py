@@ -103,4 +103,12 @@ def scikit_learn_score(
     from sklearn.metrics import check_scoring  # slow to import, not always needed
 
     more = {} if weights is None else {"sample_weight": weights}
-    return float(check_scoring(stub, scoring=scoring)(stub, X, truth, **more))
+    try:
+        return float(check_scoring(stub, scoring=scoring)(stub, X, truth, **more))
+    except AttributeError as problem:
+        if stub.class_probabilities is not None:
+            raise
+        raise ValueError(
+            f"scoring={scoring!r} needs more than the left-out predictions, which are decoded "
+            f"outputs ({problem}): use a scorer of predictions such as 'accuracy', or None."
+        ) from problem

@@ -113,7 +113,8 @@ class Precomputed(Kernel):
         if A.shape[1] != count(B):
             raise ValueError(
                 f"a precomputed X needs one column for each of the {count(B)} training inputs; "
-                f"got shape {tuple(A.shape)}."
+                f"got shape {tuple(A.shape)}. Where rows are left out (weights of zero, folds, "
+                "held-out pairs), use Precomputed(gram), with row numbers as X."
             )
         return A + 0.0  # a copy: Gram matrices are factored in place
 
