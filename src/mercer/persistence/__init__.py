@@ -18,12 +18,12 @@ from sklearn.base import BaseEstimator
 
 from .._base.checks import DamagedModel, Limits, must
 from .._base.files import replacing
-from .archive import FILE_FORMAT, TREE, Archive, RefusedModel, write_archive
+from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
 from .parts import part_name, register
 from .reader import Reader
 from .writer import Writer
 
-__all__ = ["FILE_FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
+__all__ = ["FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
 
 Module = Any
 """A `torch.nn.Module`; PyTorch is optional and is not imported here."""

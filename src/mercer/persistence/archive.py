@@ -18,7 +18,7 @@ from .. import __version__
 from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
 
-FILE_FORMAT = 2
+FORMAT = 2
 """The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
 UNPACKED_BYTES, UNPACKED_RATIO = 2**28, 50
@@ -104,11 +104,11 @@ class Archive:
 def _check_format(tree: dict) -> None:
     """Raise an error unless the tree has the format version of this release."""
     number = tree["format"]
-    if not is_integer(number) or number != FILE_FORMAT:
-        newer = is_integer(number) and number > FILE_FORMAT
+    if not is_integer(number) or number != FORMAT:
+        newer = is_integer(number) and number > FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
         raise RefusedModel(
-            f"has the model format {number!s:.20}, expected {FILE_FORMAT}: {way_out}."
+            f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}."
         )
 
 
@@ -133,7 +133,7 @@ def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
     """Write a tree of values, `root`, and its arrays to a new model file."""
     members = {f"arrays/{i}.npy": _npy_bytes(array) for i, array in enumerate(arrays)}
     tree = {
-        "format": FILE_FORMAT,
+        "format": FORMAT,
         "mercer": __version__,
         "root": root,
         "digests": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
