@@ -25,7 +25,7 @@ def parameters(part: type[T]) -> type[T]:
     """
     made = dataclass(eq=False, repr=False)(part)
     if issubclass(made, BaseEstimator):
-        setattr(made, "_get_param_names", classmethod(_parameter_names))  # noqa: B010
+        setattr(made, "_get_param_names", classmethod(parameter_names))  # noqa: B010
     return made
 
 
@@ -33,7 +33,7 @@ NAMES: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
 """The names of the parameters of each class that has been asked for them."""
 
 
-def _parameter_names(part: Any) -> list[str]:
+def parameter_names(part: Any) -> list[str]:
     """Return the names of the parameters of a class, as scikit-learn finds them."""
     if part not in NAMES:
         NAMES[part] = BaseEstimator._get_param_names.__func__(part)

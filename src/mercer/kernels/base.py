@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, _clone_parametrized
 
 from .._base.arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
+from .._base.parameters import parameter_names
 from ..spaces import Opaque, Records, Space, Vectors
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
@@ -70,6 +71,7 @@ class Kernel(BaseEstimator):
 
     frozen_: bool | None = None  # None, because files may not set bool attributes
     """Whether further fits and clones leave the kernel unchanged."""
+    _get_param_names = classmethod(parameter_names)
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
 from .._base.linalg import eigh
+from .._base.parameters import parameter_names
 from .._base.symmetric import add, check_symmetric
 from ..kernels import Kernel
 from .moments import Moments, Terms
@@ -37,6 +38,7 @@ class Operator(BaseEstimator):
     """Whether B refers to the finite features of the output kernel and changes with their basis."""
     learnt = False
     """Whether B is learnt in the fit, so that `learn` needs the ridge."""
+    _get_param_names = classmethod(parameter_names)
     B_: Array = None
     """The matrix of an operator that `learn` returned."""
 
