@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ORDER = [
@@ -33,10 +34,22 @@ def folder_of(path: Path) -> str:
     return path.parts[0].removesuffix(".py")
 
 
-def imported_names(path: Path) -> Iterator[list[str]]:
-    """Yield the absolute dotted names that a module imports, split at the dots."""
-    tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse((SOURCE / path).read_text(encoding="utf-8"))
+
+
+@cache
+def imported_names(path: Path) -> list[list[str]]:
+    """Return the absolute dotted names that a module imports, split at the dots."""
+    return list(_imported_names(path))
+
+
+def _imported_names(path: Path) -> Iterator[list[str]]:
+    """Yield them, those in strings last."""
+    nodes = list(ast.walk(syntax_tree(path)))
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from (alias.name.split(".") for alias in names)
@@ -44,12 +57,11 @@ def imported_names(path: Path) -> Iterator[list[str]]:
                 base = ["mercer", *path.parts[:-1]][: len(path.parts) - level + 1] if level else []
                 stem = module.split(".") if module else []
                 yield from ([*base, *stem, alias.name] for alias in names)
-    yield from _names_in_strings(tree)
+    yield from _names_in_strings(nodes)
 
 
-def _names_in_strings(tree: ast.AST) -> Iterator[list[str]]:
+def _names_in_strings(nodes: list[ast.AST]) -> Iterator[list[str]]:
     """Yield the modules named in strings of a module that calls `import_module`."""
-    nodes = list(ast.walk(tree))
     if not any(isinstance(node, ast.Name) and node.id == "import_module" for node in nodes):
         return
     for node in nodes:
