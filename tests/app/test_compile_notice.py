@@ -5,10 +5,17 @@ import subprocess
 import sys
 
 SCRIPT = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 import numpy as np
-from mercer.sequences.transduction._key_loops import hash_table
+import mercer
+name = "mercer.sequences.transduction._key_loops"  # without the package, which takes a second
+path = f"{mercer.__path__[0]}/sequences/transduction/_key_loops.py"
+module = module_from_spec(spec_from_file_location(name, path))
+sys.modules[name] = module
+module.__spec__.loader.exec_module(module)
 keys = np.arange(1, 5, dtype=np.uint64)
-print(len(hash_table(keys, 16)))
+print(len(module.hash_table(keys, 16)))
 """
 
 
