@@ -1,4 +1,4 @@
-"""Left-out predictions of all training examples in closed form, and their noise and density."""
+"""Left-out residuals of all training examples in closed form, their noise and log density."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .outputs import join_in_order
 from .part import Part
 
 BLOCK_ENTRIES = 2**20
-"""Entries of the groups' matrices that are held at once."""
+"""The number of matrix entries of groups in memory at once."""
 
 
 class LeaveOneOut:
@@ -25,15 +25,15 @@ class LeaveOneOut:
     Parameters
     ----------
     part
-        The smoother.
+        The part of a factorisation with the smoother H and the targets T.
     groups
-        The group number of each row, left out together; None for each row alone.
+        The group label of each row; groups are left out together. None to leave out single rows.
 
     Notes
     -----
-    Rows carry the roots of sample weights, and so do the residuals here; divided by them they are
-    Φ(y_i) minus the prediction of the model that has not seen the group. Held fixed are the
-    operator B, landmarks and length scales.
+    Rows and residuals are multiplied by the roots of the sample weights. Divided by these roots, a
+    residual is Φ(y_i) minus the prediction of the model without the group. The operator B,
+    landmarks and length scales are held fixed.
     """
 
     def __init__(self, part: Part, groups: np.ndarray | None = None):
@@ -47,31 +47,42 @@ class LeaveOneOut:
                 xp = namespace(rest)
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
             return
-        for some in blocks(len(alphas), self._ridges_at_once()):
+        for ridges in blocks(len(alphas), self._ridges_at_once()):
             R = None
             if self.part.spectrum.in_memory:
-                R = [R for R, _ in self.part.residual_path(alphas[some])]
-            yield from self.solve(R, alphas[some])
+                R = [R for R, _ in self.part.residual_path(alphas[ridges])]
+            yield from self.solve(R, alphas[ridges])
 
     def _distinct_shrinkages(self) -> int:
-        """Return 1 if all directions share their shrinkage, else the number of directions."""
+        """Return the number of distinct shrinkage factors: 1 if all directions share theirs."""
         return 1 if self.part.equal_eigenvalues else self.part.shape[1]
 
     def _ridges_at_once(self) -> int:
-        """Return how many ridge parameters can be processed at once in memory."""
+        """Return the number of ridge parameters that fit into memory at once."""
         rows, directions = self.part.shape
-        largest = max(same.shape[1] for same in self.members or [])
+        largest = max(self._system_size(same.shape[1]) for same in self.members or [])
         batches = BLOCK_ENTRIES // (self._distinct_shrinkages() * largest**2)
         return max(1, min(batches, ENTRIES // max(1, rows * directions)))
 
-    def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
-        """Return (I - H_gg)⁻¹R_g of every group g for each alpha, with H the smoother.
+    def _uses_woodbury(self, size: int) -> bool:
+        """Return whether groups of `size` rows are solved by systems of the size of the rank."""
+        spectrum = self.part.spectrum
+        exact = spectrum.orthonormal or spectrum.complete or self.part.slots is None
+        return not exact and size > spectrum.s.shape[0]
 
-        With R=None the residuals of the fit are used, computed group by group.
+    def _system_size(self, size: int) -> int:
+        """Return the number of unknowns of the linear system of a group with `size` rows."""
+        return int(self.part.spectrum.s.shape[0]) if self._uses_woodbury(size) else size
+
+    def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
+        """Return (I - H_gg)⁻¹R_g of all groups g for each alpha, with the smoother H.
+
+        R holds residuals for each alpha; with None, those of the fit are computed group by group.
         """
         batches = list(self._batches(self._distinct_shrinkages() * len(alphas)))
 
         def of_groups(members: np.ndarray) -> Array:
+            """Solve the systems of one batch of groups of equal size."""
             return self.solve_groups(R, alphas, members)
 
         if len(batches) < cores() or self.part.foreign:
@@ -92,13 +103,12 @@ class LeaveOneOut:
         """
         part, flat = self.part, members.reshape(-1)
         E = part.spectrum.rows(flat)
-        own = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
-        large = members.shape[1] > part.spectrum.s.shape[0]
-        if large and not (part.spectrum.orthonormal or part.spectrum.complete) and part.slots:
-            return solve_groups_by_woodbury(part, own, alphas, members, E)
+        residuals = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
+        if self._uses_woodbury(members.shape[1]):
+            return solve_groups_by_woodbury(part, residuals, alphas, members, E)
         rest = part.residual_blocks(alphas, members, E)
         xp = namespace(rest)
-        rows = xp.stack([xp.reshape(A, (*members.shape, -1)) for A in own], axis=1)
+        rows = xp.stack([xp.reshape(A, (*members.shape, -1)) for A in residuals], axis=1)
         if rest.shape[2] == 1:
             solved = solve_systems(rest[:, :, 0, :, :], rows)
         else:
@@ -107,20 +117,23 @@ class LeaveOneOut:
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), len(flat), -1))
 
     def _batches(self, matrices: int) -> Iterator[np.ndarray]:
-        """Yield groups of equal size in batches whose `matrices` matrices each fit into memory."""
+        """Yield batches of groups of equal size that fit into memory with `matrices` each."""
+        rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
-            step = max(1, BLOCK_ENTRIES // (matrices * same.shape[1] ** 2))
-            yield from (same[rows] for rows in blocks(len(same), step))
+            size = same.shape[1]
+            step = BLOCK_ENTRIES // (matrices * self._system_size(size) ** 2)
+            yield from (
+                same[rows] for rows in blocks(len(same), min(step, ENTRIES // (size * rank)))
+            )
 
 
 def solve_groups_by_woodbury(
     part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray, E: Array
 ) -> Array:
-    """Return (I - H_gg)⁻¹R_g of large groups by the Woodbury identity.
+    """Return (I - H_gg)⁻¹R_g of large groups g by the Woodbury identity.
 
-    H_gg = N_gN_gᵀ + E_g diag(f) E_gᵀ, so that all systems are as small as the rank of E.
-
-    It solves with I - √f S √f, S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g, and never divides by f.
+    With the smoother H_gg = N_gN_gᵀ + E_g diag(f) E_gᵀ, all linear systems have the size of the
+    rank of E. Their matrix is I - √f S √f with S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g; nothing is divided by f.
     """
     xp, (groups, size), spectrum = namespace(part.b), members.shape, part.spectrum
     E = xp.reshape(E, (groups, size, -1))
@@ -131,11 +144,11 @@ def solve_groups_by_woodbury(
         AR = spectrum.solve_without_constants(members, xp.reshape(rows, (groups, size, -1)))
         columns = []
         for j in range(factors.shape[1]):
-            own = slice(None) if factors.shape[1] == 1 else slice(j, j + 1)
+            columns_of_R = slice(None) if factors.shape[1] == 1 else slice(j, j + 1)
             root = xp.sqrt(factors[:, j])
             inner = like(np.eye(root.shape[0]), E) - root[:, None] * S * root
-            right = root[:, None] * (adjoint(E) @ AR[:, :, own])
-            columns.append(AR[:, :, own] + (AE * root) @ solve_systems(inner, right))
+            right = root[:, None] * (adjoint(E) @ AR[:, :, columns_of_R])
+            columns.append(AR[:, :, columns_of_R] + (AE * root) @ solve_systems(inner, right))
         found.append(xp.reshape(xp.concat(columns, axis=2), (groups * size, -1)))
     return xp.stack(found)
 
@@ -143,8 +156,8 @@ def solve_groups_by_woodbury(
 def residuals_and_trace(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
     """Return the residuals T - HT of the fit, and the trace of I - H for each direction.
 
-    Generalised cross-validation divides by the mean over all parts, which does not depend on the
-    basis that outputs are written in.
+    Generalised cross-validation divides by the mean of these traces over all parts, which does not
+    depend on the basis of the outputs.
     """
     R, rest = next(part.residual_path([alpha]))
     return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
@@ -170,14 +183,14 @@ def solve_diagonal_blocks(A: Array, R: Array, groups: np.ndarray | None) -> Arra
     for members in members_by_size(groups):
         flat = members[:, :, None] * A.shape[0] + members[:, None, :]
         blocks_of_A = xp.reshape(take(xp.reshape(A, (-1,)), flat.reshape(-1)), flat.shape)
-        own = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
-        found.append(xp.reshape(solve_systems(blocks_of_A, own), (members.size, -1)))
+        right = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
+        found.append(xp.reshape(solve_systems(blocks_of_A, right), (members.size, -1)))
         order.append(members.reshape(-1))
     return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
 
 def members_by_size(groups: Array) -> list[np.ndarray]:
-    """Return for each group size an array (groups, size) of the row numbers of its groups."""
+    """Return the row numbers of the groups, as one array (groups, size) for each group size."""
     _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
     order = np.argsort(number.reshape(-1), kind="stable")
     starts = np.cumsum(counts) - counts
@@ -189,8 +202,8 @@ def left_out_noise_variances(
 ) -> np.ndarray:
     """Return the noise variance of each direction: the mean of (left-out residual)² (1 - H_ii).
 
-    A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show. The
-    left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
+    A left-out residual along direction j has the variance σ_j² / (1 - H_ii), with smoother H. The
+    left-out residuals of a group g have the covariance σ_j² (I - H_gg)⁻¹.
     """
     found = []
     for one in parts:
@@ -200,9 +213,10 @@ def left_out_noise_variances(
 
 
 def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
-    """Return Σ_g log p(y_g | all others), with one noise variance for each direction.
+    """Return Σ_g log p(y_g | all other outputs) over groups g, the left-out log density.
 
-    −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], over finitely many directions.
+    With the smoother H and one noise variance σ_j² for each of finitely many directions, it is
+    −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)].
 
     References
     ----------
@@ -213,17 +227,17 @@ def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) ->
         noise, logs = _noise_and_log_dets(one, alpha, one.group_labels(problem))
         n, q = one.shape
         noise = np.maximum(noise, np.finfo(float).tiny)
-        own = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
-        total += one.multiplicity * (own + 0.5 * q * one.sum_log_weights(problem.weights))
+        density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
+        total += one.multiplicity * (density + 0.5 * q * one.sum_log_weights(problem.weights))
     return total
 
 
 def _noise_and_log_dets(
     part: Part, alpha: float, groups: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two numbers for each direction of a part: noise variance and Σ_g log det(I - H_gg).
+    """Return the noise variance and Σ_g log det(I - H_gg) of each direction of a part.
 
-    H_gg is the block of the smoother over the rows of group g.
+    H_gg is the block of the smoother over the rows of group g; without groups, over each row.
     """
     if groups is not None:
         return _group_noise_and_log_dets(part, alpha, groups)
@@ -235,7 +249,7 @@ def _noise_and_log_dets(
 def _group_noise_and_log_dets(
     part: Part, alpha: float, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the noise variance and Σ_g log det(I - H_gg) of each direction, by groups of rows."""
+    """Return noise variance and Σ_g log det(I - H_gg) of each direction, for groups g of rows."""
     R = next(part.residual_path([alpha]))[0]
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])
