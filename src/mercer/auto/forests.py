@@ -98,7 +98,7 @@ class TreeCandidates:
         problem = output_problem(kernel, self.pairs.complete)
         if problem.spanned:
             return False
-        return PER_COORDINATE * Cache().outputs(problem).coordinates.shape[1] <= self.pairs.n
+        return PER_COORDINATE * Cache().output_rows(problem).coordinates.shape[1] <= self.pairs.n
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         if self.kernel is None:

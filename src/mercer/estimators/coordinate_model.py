@@ -107,7 +107,7 @@ class CoordinateModel(LeftOutPoints):
         self.outputs_ = y
         self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
         problem = self._output_problem(y)
-        outputs = Cache().outputs(problem)
+        outputs = Cache().output_rows(problem)
         self.frame_ = self._prediction_frame(problem, outputs.frame)
         return host(outputs.coordinates)
 

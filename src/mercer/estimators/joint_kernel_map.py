@@ -156,7 +156,7 @@ class JointKernelMap(StructuredEstimator):
     ) -> None:
         """Fit the map from inputs to points of the output space, for an operator-valued kernel."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
-        V = Cache().outputs(Problem(*sides, chosen, intercept=True))
+        V = Cache().output_rows(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]

@@ -101,7 +101,7 @@ class ParameterSearch:
     def _kernel_gradient(self) -> ParameterGradient:
         """Return the parameters of the kernel with their bounds and derivatives."""
         if self._by_component:
-            kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
+            kernel: Any = fitted_kernel(self.problem, self.cache.output_rows(self.problem))
             return kernel.component_gradient
         return self.problem.inputs.kernel.parameter_gradient
 
@@ -160,7 +160,9 @@ class ParameterSearch:
         if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
-                return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
+                return inverse_slopes(
+                    problem, self.cache.output_rows(problem), alpha, self.criterion
+                )
             except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
                 if self._by_component:
                     raise
@@ -252,7 +254,7 @@ def _standardized_outputs(problem: Problem) -> OutputRows:
     Under the identity operator each column is a separate problem, and without scaling the columns
     in small units would have no influence on the parameters.
     """
-    outputs, kernel = Cache().outputs(problem), problem.outputs.kernel
+    outputs, kernel = Cache().output_rows(problem), problem.outputs.kernel
     plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None
     if not plain or (problem.separable and problem.kernel.operator.uniform is None):
         return outputs
