@@ -93,7 +93,11 @@ class Posterior:
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
         made = fitted.factorization if fitted.kept or not whole else None
-        if made is not None and made.has_closed_forms and not (whole and _lacks_explicit_features(made)):
+        if (
+            made is not None
+            and made.has_closed_forms
+            and not (whole and _lacks_explicit_features(made))
+        ):
             return made
         problem = fitted.problem
         if whole:
@@ -229,7 +233,9 @@ class Posterior:
         K, Z, s = host(inputs.prior_covariance(X)), host(inputs.project_inputs(X).Z), host(inputs.s)
         roots = []
         for b in host(part.b)[:1] if part.equal_eigenvalues else host(part.b):
-            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.new_constant_entry**2
+            C = (
+                b * K - (Z * (b * b / (b * s + alpha))) @ Z.T
+            ) / alpha + inputs.new_constant_entry**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

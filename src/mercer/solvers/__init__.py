@@ -1,10 +1,12 @@
-"""Solvers: how a ridge problem is factored, and what a factorisation gives.
+"""Solvers: factor a ridge problem once, and derive all results from the factorisation.
 
-`route` chooses the `Solver` of a problem, which builds a `Factorization`: a list of parts and a
-basis. Solutions, left-out predictions, variances, evidence and density are each written once, in
-terms of the `Part`; what differs between problems is the function that builds the parts: `exact`,
-`low_rank`, `streamed`, `by_direction`, `coupled`, `operator_features`, `places`, `images`,
-`shifts`. Conjugate gradients and refits give solutions without parts.
+`route` chooses the `Solver` of a `Problem`. The solver returns a `Factorization`: a list of `Part`
+objects and a basis of output directions. A `Part` is the linear smoother of some output directions;
+its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Factorization`
+computes solutions, left-out predictions, variances and likelihoods from the parts, so that each of
+these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direction`, `coupled`,
+`operator_features`, `shared`, `images` and `shifts` differ only in how they compute the parts.
+Conjugate gradients and refits give solutions without parts.
 """
 
 from .._base.errors import NotSupported

@@ -1,4 +1,4 @@
-"""The pass over the examples of a margin problem, compiled; imported when first needed."""
+"""Compiled loop over the examples of a large-margin problem; imported when first needed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import numpy as np
 from .._base.loops import compiled
 
 STEPS_PER_EXAMPLE = 10
-"""Steps that an example takes before the next one: they touch its own scores only."""
+"""The number of steps of an example, which need only its own scores, before the next example."""
 
 
 @compiled
 def sweep(J, F, losses, weights, order):
-    """Take one pairwise step of dual ascent per example of `order`; update F and weights in place.
+    """Take steps of dual ascent for each example of `order`; change the scores F and `weights`.
 
-    F are the scores ⟨w, Φ(x_i, y_c)⟩, and J the joint Gram matrix (n, m, n, m). What an example
-    adds to w is carried over to the scores of all others once, after its own steps.
+    F holds the scores ⟨w, Φ(x_i, y_c)⟩ of n inputs and m candidates, and J the joint Gram matrix
+    (n, m, n, m). The scores of the other examples are updated once, after the steps of an example.
     """
     n, m = losses.shape
-    moved, f = np.empty(m), np.empty(m)
+    change, f = np.empty(m), np.empty(m)
     for i in order:
-        moved[:] = 0.0
+        change[:] = 0.0
         f[:] = F[i]
         for _ in range(STEPS_PER_EXAMPLE):
             best, worst, high, low = -1, -1, -np.inf, np.inf
@@ -32,8 +32,8 @@ def sweep(J, F, losses, weights, order):
                     worst, low = c, violation
             if high - low <= 1e-14 * (abs(high) + abs(low)):
                 break
-            own = J[i, :, i, :]
-            curvature = own[worst, worst] + own[best, best] - 2.0 * own[worst, best]
+            block = J[i, :, i, :]
+            curvature = block[worst, worst] + block[best, best] - 2.0 * block[worst, best]
             step = weights[i, worst]
             if curvature > 0.0 and (high - low) / curvature < step:
                 step = (high - low) / curvature
@@ -41,12 +41,12 @@ def sweep(J, F, losses, weights, order):
             else:
                 weights[i, worst] = 0.0
             weights[i, best] += step
-            moved[worst] += step
-            moved[best] -= step
+            change[worst] += step
+            change[best] -= step
             for c in range(m):
-                f[c] += step * (own[worst, c] - own[best, c])
+                f[c] += step * (block[worst, c] - block[best, c])
         for c in range(m):
-            if moved[c] != 0.0:
+            if change[c] != 0.0:
                 for j in range(n):
                     for d in range(m):
-                        F[j, d] += moved[c] * J[i, c, j, d]
+                        F[j, d] += change[c] * J[i, c, j, d]

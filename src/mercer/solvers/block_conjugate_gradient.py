@@ -1,4 +1,4 @@
-"""Ridge equations by conjugate gradients: with sparse features, and of coupled kernels."""
+"""Conjugate gradients for ridge equations: of coupled kernels, and of many sparse features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 RESIDUAL_INTERVAL = 50
-"""Rounds after which the residual is computed again: rounding makes the running one drift."""
+"""The residual is computed from scratch after this many iterations, because updates of it drift."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class BlockSolution:
     coef
         The coefficients c, (n, q).
     n_iter, residual
-        Products with the Gram matrix, and the length of the last residual over that of V; None
-        of both for a direct solution.
+        The number of products with the Gram matrix, and the norm of the last residual relative to
+        that of V; both None for a direct solution.
     """
 
     coef: Array
@@ -43,25 +43,27 @@ class BlockSolution:
 class BlockConjugateGradient:
     """Preconditioned conjugate gradients for the ridge equation of a coupled kernel.
 
-    Solves Σ_j K(x_i, x_j) c_j + α c_i = v_i with products only; the (nq)² matrix is never made.
+    Solves Σ_j K(x_i, x_j) c_j + α c_i = v_i by products with the Gram matrix, which is not formed:
+    it has n·q rows for n examples and q output components.
 
     Parameters
     ----------
     tolerance : float, default=1e-06
-        The length of the residual, relative to that of the outputs, at which to stop. The fitted
-        values are then off by no more than that.
+        The norm of the residual, relative to that of the outputs, at which to stop. The relative
+        error of the fitted values is then at most this number.
     rounds : int, default=1000
-        The largest number of products; a warning says when they did not suffice.
-    preconditioner : str, default="auto"
-        "auto": the best separable approximation for a sum of scalar kernels times operators,
-        else one of low rank; or "none".
-    rank : int, default=None
-        Columns of a low-rank preconditioner; None is some six square roots of n·q.
+        The largest number of products; a warning says if more are needed.
+    preconditioner : {"auto", "none"}, default="auto"
+        "auto": the nearest Kronecker product for a sum of scalar kernels times operators, else a
+        Nyström approximation of low rank.
+    rank : int or None, default=None
+        The number of columns of a low-rank preconditioner, which replaces the Kronecker product;
+        None for 6 √(n·q) columns where there is no Kronecker product.
 
     Notes
     -----
-    With an intercept the equation is (PGP + αI) C = PV, where P takes the mean over the examples
-    off every component; the iteration stays in the range of P.
+    With an intercept the equation is (PGP + αI) C = PV, where P subtracts the mean over the
+    examples from each output component; the iteration stays in the range of P.
 
     Examples
     --------
@@ -101,20 +103,20 @@ class BlockConjugateGradient:
         intercept: bool = False,
         weights: np.ndarray | None = None,
     ) -> BlockSolution:
-        """Solve (G + αI) c = V and return the coefficients, iteration count and residual.
+        """Solve (G + αI) c = V for the Gram matrix G; return c, iteration count and residual.
 
         Parameters
         ----------
         gram
-            The Gram matrix of the training inputs, as a map.
+            The Gram matrix of the training inputs, as a linear map.
         alpha
-            The ridge.
+            The ridge parameter α.
         V
-            Output components, (n, q).
+            The output components, (n, q).
         intercept
-            Whether every component has a constant of its own, which is not part of the answer.
+            Whether each component has an intercept. The result does not contain the intercepts.
         weights
-            Sample weights of the examples; None for ones.
+            The sample weights of the examples; None for equal weights.
         """
         slots, roots = gram.rows, None
         w = np.ones(slots.size) if weights is None else weights[slots.owners]
@@ -125,10 +127,11 @@ class BlockConjugateGradient:
         precondition = self._preconditioner(gram, alpha)
 
         def product(D: Array) -> Array:
-            """Return (G + αI) D, or the same without the means."""
+            """Return (G + αI) D; with an intercept, minus the means over the examples."""
             return reduction.remove_constants(gram.apply(D)) + alpha * D
 
         def precondition_residual(D: Array) -> Array:
+            """Return the preconditioner times D; with an intercept, minus the means."""
             return reduction.remove_constants(precondition(D))
 
         D = slots.split(V)
@@ -146,7 +149,7 @@ class BlockConjugateGradient:
         return BlockSolution(slots.join(D), rounds, residual)
 
     def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
-        """Return the preconditioner that the parameter `preconditioner` names."""
+        """Return the approximate inverse of G + αI that the parameter `preconditioner` selects."""
         return (
             no_preconditioner
             if self.preconditioner == "none"
@@ -156,9 +159,10 @@ class BlockConjugateGradient:
     def _iterate(
         self, product: Preconditioner, precondition_residual: Preconditioner, V: Array
     ) -> tuple[Array, int, float]:
-        """Iterate from zero; return the solution, the iteration count and the relative residual.
+        """Run conjugate gradients from zero; return solution, iterations and relative residual.
 
-        `product` multiplies by the matrix, `precondition_residual` by the preconditioner.
+        V is the right-hand side, `product` multiplies by the matrix, and `precondition_residual` by
+        the preconditioner.
         """
         D, R = namespace(V).zeros_like(V), V
         goal = frobenius_norm(R)
@@ -170,13 +174,13 @@ class BlockConjugateGradient:
         while done < self.rounds:
             done += 1
             GP = product(P)
-            bent = inner_product(P, GP)
-            if bent <= 0:
+            curvature = inner_product(P, GP)
+            if curvature <= 0:
                 raise NotPositiveSemidefinite(
                     "the operator-valued kernel is not positive: ⟨c, (G + αI) c⟩ is "
-                    f"{bent:.3g} for some c. Use a positive kernel; if it is one, raise alpha."
+                    f"{curvature:.3g} for some c. Use a positive kernel; if it is one, raise alpha."
                 )
-            step = now / bent
+            step = now / curvature
             D = D + step * P
             R = V - product(D) if done % RESIDUAL_INTERVAL == 0 else R - step * GP
             if frobenius_norm(R) <= self.tolerance * goal:
@@ -188,7 +192,7 @@ class BlockConjugateGradient:
 
 
 class WeightedGram(BlockGram):
-    """The Gram matrix G with sample weights w, √w G √w, applied without being formed."""
+    """The linear map √w G √w, for the Gram matrix G of a kernel and sample weights w."""
 
     def __init__(self, gram: BlockGram, roots: Array):
         self.gram, self.roots = gram, roots
@@ -212,20 +216,21 @@ class WeightedGram(BlockGram):
 class ConjugateGradient:
     """Conjugate gradients for the ridge equation with many sparse input features.
 
-    For a diagonal operator B = diag(b) the equation falls apart into one for each output,
+    For a diagonal operator B = diag(b), input features U and outputs V there is one equation for
+    each output j,
 
         (K_x + (α / b_j) I) a_j = v_j,    coef_j = Uᵀ a_j,    K_x = U Uᵀ,
 
-    all of them solved side by side by conjugate gradients; K_x is only ever multiplied with.
+    all solved at the same time by products with U.
 
     Parameters
     ----------
     tolerance : float, default=0.001
-        The length of a residual, relative to that of its v_j, at which to stop.
+        The norm of a residual, relative to that of its v_j, at which to stop.
     rounds : int, default=500
         The largest number of products with K_x.
     warn : bool, default=True
-        Whether a warning says that the rounds did not suffice.
+        Whether to warn if more rounds are needed.
 
     Examples
     --------
@@ -242,16 +247,16 @@ class ConjugateGradient:
     warn: bool = True
 
     def solve(self, U: Any, V: np.ndarray, alpha: float, b: np.ndarray | None = None) -> np.ndarray:
-        """Return the coefficients, shape (p, q), of the fitted map g(x) = u(x) @ coef.
+        """Return coefficients (p, q) of the fitted map g(x) = u(x) @ coef, with input features u.
 
         Parameters
         ----------
         U
-            Input features, sparse, one row an example.
+            The input features, sparse, one row per example.
         V
-            Outputs in coordinates, one row an example.
+            The outputs in coordinates, one row per example.
         alpha
-            The ridge.
+            The ridge parameter α.
         b
             The diagonal of the operator; None for the identity.
         """
@@ -268,7 +273,10 @@ class ConjugateGradient:
     def _solve_columns(
         self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Solve (UUᵀ + ridge_j I) a_j = v_j; yield column numbers and solutions that converged."""
+        """Solve (UUᵀ + ridge_j I) a_j = v_j for each column j of V.
+
+        Yield the numbers and the solutions of the columns that converged; at last all other ones.
+        """
         columns = np.arange(V.shape[1])
         A, R, P = np.zeros_like(V), V.copy(), V.copy()
         now = np.einsum("ij,ij->j", R, R)

@@ -1,8 +1,8 @@
-"""Operator-valued kernels that do not couple some output directions: one part for each set.
+"""Operator-valued kernels that do not couple some output directions: one `Part` per scalar kernel.
 
-Those of components (`Patchwise`, `Pointwise`) are diagonal in the components of the outputs. A sum
-Σ_t k_t B_t whose operators have common eigenvectors Q falls apart into K_j = Σ_t b_tj K_t, and the
-ridge equation into (K_j + αI) c_j = (VQ)_j, exactly.
+Kernels of output components (`Patchwise`, `Pointwise`) are diagonal in these components. For a sum
+Σ_t k_t B_t whose operators B_t have common eigenvectors Q, direction j has the scalar kernel
+K_j = Σ_t b_tj K_t, and the ridge equation is (K_j + αI) c_j = (VQ)_j, exactly.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from .part import LazyParts, Part
 from .weights import CoupledMap
 
 PART_SQUARES = 2.0
-"""Matrices over all examples that a part keeps for leave-one-out."""
+"""The memory of a part for leave-one-out, in n × n matrices."""
 SEPARATE_EXAMPLES = 3000
-"""Examples up to which a fit factors directions one by one; beyond, products are shorter."""
+"""The largest number of examples for one fit by parts; conjugate gradients are faster beyond."""
 COMMUTES = 1e-10
-"""Entries off the diagonal, relative to the largest on it, that are rounding."""
+"""Matrices commute if off-diagonal entries in the eigenbasis are below this, relatively."""
 
 
 @dataclass(frozen=True)
 class DirectionKernel:
-    """The scalar kernel of a set of output directions, with the methods that `InputGram` uses.
+    """The scalar kernel along a set of output directions, with the methods that `InputGram` calls.
 
     Attributes
     ----------
     columns
-        The directions.
+        The numbers of the directions, all of which have this scalar kernel.
     kernel
         The fitted operator-valued kernel.
     eigenvalues
-        The eigenvalues of its operators along these directions, where it is a sum of scalar
-        kernels times operators; None for a kernel that gives a scalar kernel for each component.
+        For a sum of scalar kernels times operators, the eigenvalue of each operator along these
+        directions; None for a kernel with a scalar kernel for each output component.
     training_values
-        Its values between the training inputs, shared by all directions; not saved.
+        The operator-valued kernel between the training inputs, shared by all directions; not saved.
     """
 
     columns: np.ndarray
@@ -62,19 +62,19 @@ class DirectionKernel:
         return self.__dict__ | {"training_values": None}
 
     def __call__(self, A: Items, B: Items) -> Array:
-        """Return the kernel values of two batches."""
+        """Return the scalar kernel matrix between the inputs A and B."""
         return self._scalar_values(self._operator_values(A, B))
 
     def _operator_values(self, A: Items, B: Items | None = None) -> Any:
-        """Return the operator-valued kernel between the inputs A and B (or A and itself)."""
+        """Return the values of the operator-valued kernel between A and B (A and A without B)."""
         kernel = self.kernel
         return kernel.by_component(A, B) if self.eigenvalues is None else kernel.gram(A, B)
 
     def _scalar_values(self, values: Any) -> Array:
-        """Convert values of the operator-valued kernel to the scalar kernel of these directions."""
+        """Convert values of the operator-valued kernel to scalar values along these directions."""
         if self.eigenvalues is None:
             return values.scalar(int(values.labels[self.columns[0]]))
-        return sum(share * K for share, (K, _) in zip(self.eigenvalues, values.terms, strict=True))
+        return sum(b * K for b, (K, _) in zip(self.eigenvalues, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
         """Return the scalar Gram matrix of the training inputs X."""
@@ -84,14 +84,14 @@ class DirectionKernel:
 
     def diag(self, A: Items) -> Array:
         """Return the scalar kernel value k(a, a) of every input a in A."""
-        few = [part(A, rows) for rows in blocks(count(A), DIAGONAL_ITEMS)]
-        own = [self(some, some) for some in few]
-        xp = namespace(*own)
-        return xp.concat([xp.linalg.diagonal(K) for K in own])
+        batches = [part(A, rows) for rows in blocks(count(A), DIAGONAL_ITEMS)]
+        grams = [self(batch, batch) for batch in batches]
+        xp = namespace(*grams)
+        return xp.concat([xp.linalg.diagonal(K) for K in grams])
 
 
 def directions_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why `by_direction` does not accept a problem, or None if it may."""
+    """Return the reason why `by_direction` cannot solve a problem; None if it may be able to."""
     reason = coupled_refusal(problem, want)
     many = want.single and problem.n > SEPARATE_EXAMPLES
     if reason is None and many and not problem.kernel.componentwise:
@@ -100,7 +100,7 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor each set of uncoupled output directions by itself; couple all if there are none."""
+    """Factor a problem in one `Part` per set of uncoupled output directions, or as a whole."""
     output_rows = cache.output_rows(problem)
     kernel = fitted_kernel(problem, output_rows)
     found = uncoupled_directions(kernel, problem.inputs.items)
@@ -113,7 +113,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
     def join(fits: list[FittedMap]) -> FittedMap:
-        """Return the map of the operator-valued kernel from the maps of all directions."""
+        """Combine the fitted maps along the directions into one map of the kernel."""
         coef = _to_coordinates(join_in_order([map.coefficients for map, _ in fits], order), Q)
         mean: Array | float = 0.0
         if problem.intercept:
@@ -130,20 +130,21 @@ def _to_coordinates(C: Array, Q: Array | None) -> Array:
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
-def _part_of_directions(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
-    """Return the `Part` of the directions `gram.columns`, given the outputs T along directions."""
-    own = _columns(T, gram.columns)
-    values = InputGram(gram, problem.inputs.items, problem.weights, problem.intercept)
-    spectrum = ExactSpectrum(values)
-    return Part(spectrum, namespace(own).ones_like(own[0, :]), own, columns=gram.columns)
+def _part_of_directions(problem: Problem, T: Array, kernel: DirectionKernel) -> Part:
+    """Return the `Part` of the directions of `kernel`; T holds the outputs along all directions."""
+    targets = _columns(T, kernel.columns)
+    gram = InputGram(kernel, problem.inputs.items, problem.weights, problem.intercept)
+    spectrum = ExactSpectrum(gram)
+    b = namespace(targets).ones_like(targets[0, :])
+    return Part(spectrum, b, targets, columns=kernel.columns)
 
 
 def uncoupled_directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the output directions Q that a kernel does not couple, with their scalar kernels.
+    """Return output directions Q that a kernel does not couple, and the scalar kernels along them.
 
-    Q is None for the output components themselves. Return None if the kernel couples all
+    Q is None if the directions are the output components. Return None if the kernel couples all
     directions.
     """
     if kernel.componentwise:
@@ -159,9 +160,10 @@ def uncoupled_directions(
 def common_directions(
     kernel: OperatorKernel, gram: BlockGram
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the common eigenvectors of all operators in a sum, with the kernel along each.
+    """Return the common eigenvectors of all operators in a sum, and the scalar kernels along them.
 
-    Return None if the operators have no common eigenvectors.
+    Return None if the operators have no common eigenvectors; None instead of eigenvectors if all
+    operators are diagonal.
     """
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
@@ -175,29 +177,29 @@ def common_directions(
 
     return Q, [
         DirectionKernel(own, kernel, [float(w) for w in weights[:, own[0]]], gram)
-        for own in _proportional_columns(weights)
+        for own in _equal_columns(weights)
     ]
 
 
 def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the eigenvectors that all matrices share and the eigenvalues of each; else None.
+    """Return the common eigenvectors of symmetric matrices, and all eigenvalues; else None.
 
-    A mixture with weights in general position has no eigenvalue twice that differs in a term, so
-    that its eigenvectors are those of every term.
+    They are the eigenvectors of a weighted sum of the matrices. With generic weights, directions
+    with different eigenvalues in one matrix also have different eigenvalues in the sum.
     """
     scales = [float(np.abs(B).max()) or 1.0 for B in Bs]
-    shares = np.sqrt(np.arange(2.0, len(Bs) + 2.0))
-    mixed = sum(w * B / s for w, B, s in zip(shares, Bs, scales, strict=True))
+    generic = np.sqrt(np.arange(2.0, len(Bs) + 2.0))
+    mixed = sum(w * B / s for w, B, s in zip(generic, Bs, scales, strict=True))
     Q = np.linalg.eigh(mixed)[1]
-    turned = [Q.T @ B @ Q for B in Bs]
-    for B, scale in zip(turned, scales, strict=True):
+    rotated = [Q.T @ B @ Q for B in Bs]
+    for B, scale in zip(rotated, scales, strict=True):
         if np.abs(B - np.diag(B.diagonal())).max() > COMMUTES * len(B) * scale:
             return None
-    return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in turned])
+    return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in rotated])
 
 
-def _proportional_columns(weights: np.ndarray) -> list[np.ndarray]:
-    """Group proportional columns of `weights`; return the column numbers of each group."""
+def _equal_columns(weights: np.ndarray) -> list[np.ndarray]:
+    """Group the columns of `weights` that are equal up to rounding; return their numbers."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)

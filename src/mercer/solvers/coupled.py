@@ -1,4 +1,7 @@
-"""Operator-valued kernels that couple output components: one part, whose rows are slots."""
+"""Operator-valued kernels that couple output components: one `Part`, whose rows are slots.
+
+A slot is a pair of an example and an output component.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from .slot_spectrum import SlotGramSpectrum
 from .weights import CoupledMap, LeastWeights
 
 ITERATIVE_SQUARES = 3.0
-"""Peak memory of a fit by products in matrices over the examples."""
+"""The peak memory of conjugate gradients, in n × n matrices for n examples."""
 DENSE_SLOTS = 2000
-"""Slots up to which a matrix over all of them is the shortest way."""
+"""The largest number of slots for which a dense matrix is faster than conjugate gradients."""
 
 
 def coupled_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why the solvers of coupled kernels do not accept a problem; None if they may."""
+    """Return the reason why no solver of coupled kernels accepts a problem; None if one may."""
     if problem.inputs.features is not None and problem.kernel.componentwise:
         return (
             f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
@@ -46,7 +49,7 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why conjugate gradients do not accept a problem; None if they do."""
+    """Return the reason why conjugate gradients cannot solve a problem; None if they can."""
     reason = coupled_refusal(problem, want)
     if reason is None and not want.single:
         return (
@@ -57,7 +60,7 @@ def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
-    """Return the operator-valued kernel of a problem, fitted on its inputs and output coordinates.
+    """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it.
 
     The outputs are centred if there is an intercept, unless the kernel needs them as given.
     """
@@ -73,7 +76,7 @@ def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
 
 
 def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | None) -> Array:
-    """Return the centred outputs as a column with one row per slot (example, output component)."""
+    """Return the centred and weighted outputs with one row per slot (example, output component)."""
     T = slots.split(output_rows.unweighted(output_rows.rows))
     T = T if output_rows.mean is None else T - take(slots.means(T, weights), slots.places)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
@@ -82,7 +85,7 @@ def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | No
 def factor_slots_densely(
     problem: Problem, kernel: OperatorKernel, output_rows: OutputRows
 ) -> Factorization:
-    """Factor the Gram matrix over all slots, pairs of an example and an output component."""
+    """Factor a problem by its Gram matrix over all slots (pairs of example and component)."""
     spectrum = SlotGramSpectrum(kernel, problem.inputs.items, problem.weights, problem.intercept)
     slots, w = spectrum.slots, spectrum.weights
     T = slot_targets(slots, output_rows, w)
@@ -92,13 +95,13 @@ def factor_slots_densely(
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Fit the kernel of a problem and factor its Gram matrix over all slots."""
+    """Factor a coupled problem by its dense Gram matrix over all pairs of example and component."""
     output_rows = cache.output_rows(problem)
     return factor_slots_densely(problem, fitted_kernel(problem, output_rows), output_rows)
 
 
 def conjugate_gradients(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Fit the kernel of a problem and return a factorisation that uses conjugate gradients."""
+    """Fit the kernel of a problem; return a factorisation that solves by conjugate gradients."""
     output_rows, method = cache.output_rows(problem), want.solver
     method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
     return factor_iteratively(problem, fitted_kernel(problem, output_rows), output_rows, method)
@@ -110,14 +113,14 @@ def factor_iteratively(
     output_rows: OutputRows,
     method: BlockConjugateGradient,
 ) -> Factorization:
-    """Return a factorisation that runs conjugate gradients anew for every ridge parameter."""
+    """Return a factorisation that runs conjugate gradients for each ridge parameter."""
     require_gram_memory(problem.n)
-    solution = IterativeSolutions(problem, kernel, output_rows, method)
-    return Factorization(problem, kernel, output_rows, [], method=solution)
+    solutions = IterativeSolutions(problem, kernel, output_rows, method)
+    return Factorization(problem, kernel, output_rows, [], method=solutions)
 
 
 class IterativeSolutions(SolutionMethod):
-    """Solutions by conjugate gradients; left-out predictions are not available."""
+    """Solutions of a coupled ridge problem by conjugate gradients, without left-out predictions."""
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class IterativeSolutions(SolutionMethod):
         )
 
     def solution(self, alpha: float) -> Solution:
-        """Return the fitted map g for the ridge parameter `alpha`."""
+        """Solve by conjugate gradients at the ridge `alpha`, and return the fitted map g."""
         problem, output_rows, X = self.problem, self.output_rows, self.problem.inputs.items
         gram, V = self.kernel.gram(X), output_rows.unweighted(output_rows.rows)
         found = self.method.solve(gram, alpha, V, problem.intercept, problem.weights)
@@ -152,7 +155,7 @@ class IterativeSolutions(SolutionMethod):
 def factor_slots(
     problem: Problem, kernel: OperatorKernel, output_rows: OutputRows, want: Want
 ) -> Factorization:
-    """Factor the Gram matrix over slots if it is small or reused, else use conjugate gradients."""
+    """Factor the Gram matrix over slots if it is small or reused; else use conjugate gradients."""
     if want.single:
         gram = kernel.gram(problem.inputs.items)
         if gram.rows.size > DENSE_SLOTS and not gram.direct:
@@ -161,7 +164,7 @@ def factor_slots(
 
 
 def require_gram_memory(n: int) -> None:
-    """Raise MemoryError if the scalar Gram matrices of n examples exceed the free memory."""
+    """Raise MemoryError if the scalar Gram matrices of n examples do not fit into memory."""
     needed, free = 8.0 * ITERATIVE_SQUARES * n * n, PLANNED_FRACTION * available()
     if needed > free:
         raise MemoryError(

@@ -1,4 +1,4 @@
-"""Scalar kernels times operators, by the spectra of the inputs and of the operator."""
+"""Scalar kernels times operators, by eigendecompositions of input Gram matrix and operator."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
 CHECKED_OUTPUTS = 32
-"""Outputs whose kernel values are checked where a fit needs none of them."""
+"""The number of outputs whose kernel values are checked if the fit does not need any."""
 
 
 def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Prepare one solution under a multiple of the identity, by a Cholesky factor.
+    """Factor a problem for one solution by a Cholesky factor; the operator is a multiple of I.
 
-    Nothing is factored before the solution is computed. Outputs without finite features need no
+    The Cholesky factor is computed with the solution. Outputs without finite features need no
     coordinates.
     """
     problem.require_memory(CHOLESKY_SQUARES)
@@ -37,10 +37,10 @@ def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem by the spectra of its inputs and its operator.
+    """Factor a problem by eigendecompositions of its input Gram matrix and its operator.
 
-    Under a multiple of the identity the inputs are factored on first use; what is needed at one
-    ridge only then takes a Cholesky factor instead, unless `solver="spectral"` is requested.
+    For a multiple of the identity, the Gram matrix is decomposed on first use. Results for a single
+    ridge parameter use a Cholesky factor instead, unless `solver="spectral"` is requested.
     """
     problem.require_memory(SPECTRAL_SQUARES)
     direct = want.solver != "spectral"
@@ -52,7 +52,10 @@ def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def exact_spectrum(problem: Problem, direct: bool = True) -> ExactSpectrum:
-    """Return the inputs of a problem with their Gram matrix, which is factored on first use."""
+    """Return the spectrum of the input Gram matrix, computed on first use.
+
+    `direct` allows a Cholesky factor instead for results at a single ridge parameter.
+    """
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
     return ExactSpectrum(gram, direct)
@@ -61,7 +64,7 @@ def exact_spectrum(problem: Problem, direct: bool = True) -> ExactSpectrum:
 def factor_uniform(
     problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows
 ) -> Factorization:
-    """Return the factorisation for a multiple of the identity, without factoring the inputs yet."""
+    """Return the factorisation for a multiple of the identity, without computing `spectrum`."""
     moments = SpectralMoments(problem.total, output_rows.rows)
     return factor_separable(problem, spectrum, output_rows, moments)
 
@@ -69,9 +72,9 @@ def factor_uniform(
 def factor_projected(
     problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows, alpha: float | None = None
 ) -> Factorization:
-    """Return the factorisation for any operator, from the outputs in the input eigenvectors.
+    """Return the factorisation for any operator; project the outputs on the input eigenvectors.
 
-    With `alpha` the operator is learnt at that ridge first.
+    With `alpha`, the operator is first learnt at that ridge parameter.
     """
     EV = spectrum.project_targets(output_rows.rows)
     moments = spectral_moments(spectrum, output_rows.rows, EV)
@@ -86,24 +89,25 @@ def factor_separable(
     EV: Array | None = None,
     alpha: float | None = None,
 ) -> Factorization:
-    """Return the factorisation for a scalar kernel times an operator, given factored inputs.
+    """Return the factorisation for a scalar kernel times an operator, given the input spectrum.
 
-    With `alpha` the operator is learnt at that ridge first.
+    The operator is fitted on `moments`, or learnt at the ridge parameter `alpha` if given. EV is
+    EᵀV, the outputs in the input eigenvectors; None to compute it when needed.
     """
     operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
     b, Q = operator.eigh(moments)
-    rows, products = output_rows.rows, EV
+    rows, projection = output_rows.rows, EV
     if Q is not None:
-        products = None if EV is None else EV @ Q
-    part = Part(spectrum, b, rows if Q is None else lambda: rows @ Q, products)
+        projection = None if EV is None else EV @ Q
+    part = Part(spectrum, b, rows if Q is None else lambda: rows @ Q, projection)
     return Factorization(
         problem, Separable(problem.inputs.kernel, operator), output_rows, [part], Basis(Q)
     )
 
 
 def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
-    """Return the moments of the output rows V with the inputs, given EV = EᵀV (E: eigenvectors)."""
+    """Return the moments of inputs and outputs V in the input eigenvectors E, given EV = EᵀV."""
     if spectrum.complete:
         return SpectralMoments(spectrum.total, EV, spectrum.s)
     xp = namespace(EV)
@@ -112,13 +116,13 @@ def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
 
 
 def factor_spanned(problem: Problem, spectrum: InputSpectrum) -> Factorization:
-    """Factor a problem whose outputs are known by kernel values only; the operator must be c I.
+    """Factor a problem whose outputs have only kernel values, with a multiple of I as operator.
 
-    Predictions are weights on the training outputs.
+    Predictions are weights on the training outputs, without output coordinates.
     """
     side, n = problem.outputs, problem.n
     frame, mean = SpanFrame(side.kernel, side.items), None
-    # No other step of a fit computes kernel values of outputs, and so finds that they are NaN.
+    # The rest of the fit computes no kernel values of outputs, so that NaN would go unnoticed.
     values = side.kernel.checked_gram(take(side.items, np.arange(min(n, CHECKED_OUTPUTS))))
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total

@@ -1,4 +1,4 @@
-"""All of a scalar kernel on the training inputs: its values, and their spectrum."""
+"""The exact Gram matrix of a scalar kernel on the training inputs, and its spectrum."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
 
 REFINED = 1e-7
-"""Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
+"""Solutions at ridges below this fraction of the largest eigenvalue lose digits to rounding."""
 
 
 @dataclass
 class InputGram:
     """The scalar kernel on the training inputs: its Gram matrix and values at new inputs.
 
-    With an intercept they are centred as far as that matters: what is constant over the training
-    inputs is left to the reduction. A kernel with finite features on vectors is centred in those:
-    far from the origin its Gram matrix would lose the digits that matter.
+    With an intercept, kernel values at new inputs are centred by the mean over the training inputs,
+    and `Reduction` centres the training Gram matrix. A kernel with finite features on vectors is
+    centred in its features instead: far from the origin its Gram matrix would lose digits.
     """
 
     kernel: Any
@@ -44,24 +44,24 @@ class InputGram:
     mean: Any = None
     """The mean of the finite features."""
     means: Any = None
-    """The mean kernel value of each training input, where there is an intercept."""
+    """The mean of each column of the training Gram matrix; None without an intercept."""
     reduction: Any = field(default=None, init=False)
-    """The transformation that weights and an intercept apply; None before the first use."""
+    """The transformation of the Gram matrix by weights and intercept; None before first use."""
     largest: float = 0.0
     """The largest entry of K, to which rounding is relative."""
 
     def reduced_gram(self) -> Array:
-        """Return the training Gram matrix with weights applied and the intercept projected out.
+        """Return the training Gram matrix with sample weights applied and constants projected out.
 
         The caller may overwrite it.
         """
         K = self._centred_gram()
         self.reduction = Reduction.of(self.weights, self.intercept, K)
         A = self.reduction.reduce_gram(K)
-        return K + 0.0 if A is K else A  # the kernel may keep its own
+        return K + 0.0 if A is K else A  # the kernel may store K, and the caller overwrites A
 
     def _centred_gram(self) -> Array:
-        """Return the training Gram matrix K, of centred features if the kernel has finite ones."""
+        """Return the Gram matrix K of the inputs, centred if the kernel has finite features."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
             items = kernel.check(self.X if self.intercept else take(self.X, [0]), "X")
@@ -91,7 +91,7 @@ class InputGram:
         return Composed(self.explicit, mean=self.mean).transform(A)
 
     def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """Return the map x ↦ k(x, X) (√w ∘ coef) and its mean over the training inputs X."""
+        """Return the map x ↦ k(x, X) @ (√w ∘ coef), with sample weights w, and its mean."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
@@ -99,7 +99,7 @@ class InputGram:
         return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
 
     def gram_times(self, A: Array) -> Array:
-        """Return K A, the training Gram matrix times A, centred if there is an intercept."""
+        """Return the training Gram matrix times A; with an intercept, minus column means."""
         if self.F is not None:
             return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
         KA = self.kernel.checked_gram(self.X) @ A
@@ -113,8 +113,8 @@ class InputGram:
         K = self.kernel(A, A)
         if not self.intercept:
             return K
-        turn = namespace(K).matrix_transpose
-        rows = weighted_mean(turn(self.kernel(A, self.X)), self.weights)
+        transpose = namespace(K).matrix_transpose
+        rows = weighted_mean(transpose(self.kernel(A, self.X)), self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return K - rows[:, None] - rows[None, :] + level
 
@@ -134,26 +134,26 @@ class InputGram:
 
 
 class ExactSpectrum(InputSpectrum):
-    """The training inputs of a scalar kernel, by an eigendecomposition of their Gram matrix.
+    """Eigenvalues and eigenvectors of the exact input Gram matrix of a scalar kernel.
 
-    The eigendecomposition is made when it is first needed. One solution, or everything at one
-    ridge under a multiple of the identity, takes a Cholesky factor instead: with
-    LLᵀ = Mᵀ√wK√wM + αI, where M spans what is not constant, E = √α M L⁻ᵀ and s = 0 give the same
-    smoother, complete.
+    The eigendecomposition is computed on first use. For results at a single ridge α under a
+    multiple of the identity, a Cholesky factor LLᵀ = Mᵀ√wK√wM + αI replaces it, where M is an
+    orthonormal basis of the complement of the constants: E = √α M L⁻ᵀ and s = 0 give the same
+    linear smoother.
 
     Parameters
     ----------
     gram
-        The kernel values on the training inputs.
+        The Gram matrix of the training inputs, and kernel values at new inputs.
     direct
         Whether a Cholesky factor may replace the eigendecomposition.
     """
 
     has_gram: ClassVar[bool] = True
     cached: Any = None
-    """The spectrum once it is computed."""
+    """The value of `factored` once it is computed."""
     determinant: float | None = None
-    """The log determinant at one ridge; None for a spectrum."""
+    """log det(b K + αI) at one ridge α and operator eigenvalue b; None for a spectrum."""
 
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
@@ -163,9 +163,9 @@ class ExactSpectrum(InputSpectrum):
 
     @property
     def factored(self) -> tuple[Array, Array, int]:
-        """The eigenvalues, the eigenvectors, and the number of eigenvalues that are only rounding.
+        """Eigenvalues, eigenvectors, and the number of eigenvalues that are rounding errors.
 
-        They are computed when first needed. Eigenvalues beyond the number of finite features are
+        They are computed on first use. Eigenvalues beyond the number of finite features are
         rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
         """
         if self.cached is not None:
@@ -182,12 +182,12 @@ class ExactSpectrum(InputSpectrum):
 
     @property
     def s(self) -> Array:
-        """The eigenvalues of the Gram matrix; zeros if it was factored for one ridge parameter."""
+        """The eigenvalues of the Gram matrix; zeros if factored by Cholesky for one ridge."""
         return self.factored[0]
 
     @property
     def E(self) -> Array:
-        """The eigenvectors of the Gram matrix, or what replaces them for one ridge parameter."""
+        """The eigenvectors of the Gram matrix, or a Cholesky factor's basis for one ridge."""
         return self.factored[1]
 
     @property
@@ -213,10 +213,10 @@ class ExactSpectrum(InputSpectrum):
         return count(self.gram.X)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return a copy factored by Cholesky for one ridge; the operator is a multiple of I.
+        """Return a copy factored by Cholesky for one ridge; all operator eigenvalues b are equal.
 
-        Return the object itself if a spectrum is known or needed: with a very small ridge, the
-        residuals of a Cholesky factor lose digits that a spectrum keeps.
+        Return the object itself if its spectrum is computed already or is needed: with a very small
+        ridge, the residuals of a Cholesky factor lose digits that a spectrum keeps.
         """
         scale = float(b[0]) if b.shape[0] else 1.0
         if self.cached is not None or not self.direct or scale <= 0:
@@ -238,14 +238,14 @@ class ExactSpectrum(InputSpectrum):
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
+        """Return Σ_pj log(s_p b_j + α), with eigenvalues s of Gram matrix and b of operator."""
         if self.determinant is None:
             return super().log_det(b, alpha)
         return int(b.shape[0]) * self.determinant
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors of the training Gram matrix."""
-        basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
+        basis = self.reduction.weighted(self.E)  # first: this computes the means of kernel values
         K = self.gram.kernel_values(X)
         own = self.gram.prior_variances(X, K) if prior else None
         return ProjectedInputs(K @ basis, own)
@@ -255,7 +255,7 @@ class ExactSpectrum(InputSpectrum):
         return self.gram.prior_covariance(X)
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, from the Gram matrix K and not its spectrum."""
+        """Return √w K √w A up to constants, by the Gram matrix K and the sample weights w."""
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
@@ -276,14 +276,15 @@ class ExactSpectrum(InputSpectrum):
         return self.gram.dual_map(self.reduction.expand_rows(C))
 
     def _dual_coefficients(self, smoother: Any, alpha: float) -> Array | None:
-        """Return b_j (b_j K + αI)⁻¹ T_j for each direction j; None where that needs a spectrum.
+        """Return the dual coefficients by a Cholesky factor; None if only the spectrum gives them.
 
-        K is the reduced Gram matrix, b the operator eigenvalues and T the targets of `smoother`.
+        They are b_j (b_j K + αI)⁻¹ T_j for each direction j, where K is the reduced Gram matrix, b
+        are the operator eigenvalues and T the targets of `smoother`.
         """
         if not smoother.positive_multiple:
             return None
         try:
             factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(smoother.b[0]))
         except np.linalg.LinAlgError:
-            return None  # the spectrum keeps more digits, or refuses the matrix
+            return None  # the spectrum keeps more digits, or raises an error that says why
         return factor.solve(self.reduction.reduce_rows(smoother.T))

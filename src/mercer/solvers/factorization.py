@@ -1,4 +1,4 @@
-"""A ridge problem, factored once: everything that is derived from it, for every ridge."""
+"""A factored ridge problem, and the results derived from it: fits, left-out predictions, ..."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import (
     LeaveOneOut,
     left_out_noise_variances,
-    residuals_and_trace,
+    residuals_and_degrees_of_freedom,
     summed_log_density,
 )
 from .outputs import Basis, OutputRows, join_in_order
@@ -33,7 +33,7 @@ from .variances import UnitVariances
 from .weights import DualWeights, LeastWeights, NoWeights
 
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
-"""From inputs, and the training examples that each of them leaves out, to points."""
+"""A function of inputs, and of the training examples left out for each, that predicts points."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Solution:
     points
         The map from inputs to points of the output feature space.
     kernel
-        The operator-valued kernel, fitted.
+        The fitted operator-valued kernel.
     loss
-        The loss with its threshold fitted; None for the square.
+        The robust loss with its fitted threshold; None for the square loss.
     n_iter, residual
-        Rounds of conjugate gradients and the relative residual that they left; None where the
+        The iterations of conjugate gradients and the relative residual after them; None if the
         equation was solved directly.
     """
 
@@ -67,11 +67,11 @@ class LeftOut:
     Attributes
     ----------
     alpha
-        The ridge.
+        The ridge parameter.
     sqlengths
-        ‖Φ(y_i) - prediction‖², one per example.
+        The squared errors ‖Φ(y_i) - prediction‖² in the output feature space, one per example.
     embed
-        A function that returns the predicted points.
+        A function that returns the left-out predictions as points of the output feature space.
     """
 
     alpha: float
@@ -87,15 +87,15 @@ class LeftOut:
 
 
 class SolutionMethod:
-    """Base class of solution methods without parts: conjugate gradients and refits."""
+    """Base class of methods that solve a problem without `Part` objects: iterations and refits."""
 
     leaves_out: ClassVar[bool] = False
     """Whether `residuals` gives left-out predictions."""
     folds: np.ndarray | None = None
-    """The fold of each example, where left-out predictions leave folds out."""
+    """The fold of each example, if left-out predictions leave out folds; else None."""
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the fitted map g for `alpha`; None if the parts must be used instead."""
+        """Return the fitted map g for the ridge `alpha`; None if the parts must be used instead."""
         raise NotImplementedError
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array] | None:
@@ -103,7 +103,7 @@ class SolutionMethod:
         return None
 
     def scale(self) -> float:
-        """Return the value of alpha that counts as 1 when ridge parameters are relative."""
+        """Return the unit of relative ridge parameters: the absolute ridge that is called 1."""
         raise NotImplementedError
 
 
@@ -112,31 +112,31 @@ class SolutionMethod:
 class Factorization:
     """A factored ridge problem, from which solutions for any ridge parameter are derived.
 
-    The smoother falls apart into parts of output directions, one `Part` for each set of directions
-    that share E and s. What differs between problems is how the parts are built.
+    There is one `Part` for each set of output directions that share input eigenvectors E and
+    eigenvalues s. Problems differ only in how their parts are computed.
 
     Parameters
     ----------
     problem
         The problem.
     kernel
-        The operator-valued kernel, fitted.
+        The fitted operator-valued kernel.
     output_rows
-        The outputs in coordinates.
+        The training outputs in coordinates, centred and weighted.
     parts
-        The parts, which may be made when they are iterated over.
+        The parts. A lazy sequence may compute them when they are accessed.
     basis
-        The directions in output coordinates.
+        The output directions of all parts, in output coordinates.
     join
-        How the maps of several parts become one; None for a single part.
+        A function that combines the fitted maps of several parts into one; None for a single part.
     images
-        The problem with the images of all pairs as further pairs, where there are symmetries.
+        The problem with symmetric images (transformed copies) of all pairs as further pairs; None
+        without symmetries.
     copies
-        How many images each pair has, the pair itself included. The loss over all images of a pair
-        is as many times that of the pair, for a map that keeps the symmetry: the ridge is
-        multiplied by that number, so that it means the same.
+        The number of images of a pair, with the pair itself. A map with the symmetry has the same
+        loss on all images, so that the ridge is multiplied by this number to keep its meaning.
     method
-        How a problem without parts is solved.
+        The method that solves a problem without parts; None if there are parts.
 
     Notes
     -----
@@ -159,15 +159,15 @@ class Factorization:
     copies: int = 1
     method: SolutionMethod | None = None
 
-    # -- what the parts are of -----------------------------------------------------------------
+    # -- parts and directions ----------------------------------------------------------------------
 
     @property
     def augmented(self) -> Problem:
-        """The problem with all symmetric images as examples; the problem if there are none."""
+        """The problem with symmetric images as further examples, if there are any."""
         return self.problem if self.images is None else self.images
 
     def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
-        """Yield the parts; if there is only one alpha, factored for it where that is faster."""
+        """Yield the parts; for a single alpha, factored for that alpha only if this is faster."""
         if not len(self.parts):
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
@@ -179,26 +179,26 @@ class Factorization:
 
     @cached_property
     def direction_order(self) -> np.ndarray | None:
-        """The column of each output direction in the joined parts; None if already in order."""
+        """The column of each output direction in the concatenated parts; None if in order."""
         columns = [part.columns for part in self.parts if part.columns is not None]
         return np.argsort(np.concatenate(columns)) if columns else None
 
     @property
     def Q(self) -> Array | None:
-        """The output directions as columns in output coordinates; None for the coordinate axes."""
+        """The output directions as columns; None if they are the output coordinates."""
         return self.basis.Q
 
     def to_directions(self, V: Array) -> Array:
-        """Return V Q, output coordinates V converted to values along the output directions Q."""
+        """Return V Q: rows V of output coordinates as values along the output directions Q."""
         return V if self.Q is None else V @ self.Q
 
-    def _join_along_directions(self, found: list[Array]) -> Array:
-        """Join one array per part (columns: its directions) into one over all output directions."""
-        return self.basis.to_real(join_in_order(found, self.direction_order))
+    def _join_along_directions(self, arrays: list[Array]) -> Array:
+        """Join one array per part (columns: its directions) into one over all directions."""
+        return self.basis.to_real(join_in_order(arrays, self.direction_order))
 
-    def _join_in_coordinates(self, found: list[Array]) -> Array:
+    def _join_in_coordinates(self, arrays: list[Array]) -> Array:
         """Join one array per part (columns: its directions) and convert to output coordinates."""
-        return self.basis.to_coordinates(self._join_along_directions(found))
+        return self.basis.to_coordinates(self._join_along_directions(arrays))
 
     # -- solve ---------------------------------------------------------------------------------
 
@@ -223,12 +223,12 @@ class Factorization:
         return Solution(PointMap(map, offset, self.output_rows.frame, weights), self.kernel)
 
     def _weights(self, alpha: float) -> Any:
-        """Return the object that writes predictions as weights on the training outputs."""
+        """Return the object that computes the weights of predictions on the training outputs."""
         problem = self.augmented
         if problem.gathered is not None:
             return NoWeights()
-        plain = problem.kernel.separable and not (problem.loss or problem.inputs.features)
-        if plain and problem.kernel.operator.uniform:
+        square = problem.kernel.separable and not (problem.loss or problem.inputs.features)
+        if square and problem.kernel.operator.uniform:
             return DualWeights.of(problem, self.copies * alpha)
         return LeastWeights(self.output_rows.frame, problem.outputs.items)
 
@@ -242,12 +242,12 @@ class Factorization:
         Parameters
         ----------
         alphas
-            The ridges.
+            The ridge parameters.
         averaged
-            Whether leverages are replaced by their mean, as in generalised cross-validation.
+            Whether to replace leverages by their mean, as in generalised cross-validation.
         shared
-            Whether even a single ridge is judged by the spectra that all ridges share, which may
-            be of a lower rank.
+            Whether to use the spectra for several ridges, which may have a lower rank, also for a
+            single ridge, so that the results can be compared.
         """
         if self.output_rows.rows is None:
             yield from self._spanned_left_out(alphas, averaged)
@@ -259,7 +259,7 @@ class Factorization:
     def residuals(
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
     ) -> Iterator[Array]:
-        """Yield the outputs minus left-out predictions for each alpha, (n, directions)."""
+        """Yield outputs minus left-out predictions for each alpha, as arrays (n, directions)."""
         if self.method is not None and not self.parts:
             found = self.method.residuals(alphas)
             if found is None:
@@ -278,6 +278,7 @@ class Factorization:
         """Return the left-out residuals of each part for all ridges, computed in parallel."""
 
         def work(i: int) -> Any:
+            """Return the residuals of part i."""
             return self._residual_path(self.parts[i], ridges, shared)
 
         if len(self.parts) == 1 or self.parts[0].foreign:
@@ -292,7 +293,7 @@ class Factorization:
         return path if len(self.parts) == 1 else list(path)
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
-        """Yield the left-out residuals of one part for each ridge, one row per row of the part."""
+        """Yield the left-out residuals of all rows of one part for each ridge."""
         groups = part.group_labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is None or part.slots is None:
@@ -301,14 +302,16 @@ class Factorization:
         return (E + unknown for E in path)
 
     def _averaged_residuals(self, ridge: float) -> Array:
-        """Return the residuals over their mean of 1 - leverage (generalised cross-validation)."""
-        joined, rest, cells = [], 0.0, 0.0
+        """Return the residuals over the mean of 1 - leverage (generalised cross-validation)."""
+        residuals, degrees, entries = [], 0.0, 0.0
         for part in self._parts_at([ridge]):
-            R, own = residuals_and_trace(part, ridge)
-            joined.append(part.by_example(R))
-            rest += part.multiplicity * float(own.sum())
-            cells += part.multiplicity * R.shape[0] * R.shape[1]
-        E = self.output_rows.unweighted(self._join_along_directions(joined)) / (rest / cells)
+            R, own_degrees = residuals_and_degrees_of_freedom(part, ridge)
+            residuals.append(part.by_example(R))
+            degrees += part.multiplicity * float(own_degrees.sum())
+            entries += part.multiplicity * R.shape[0] * R.shape[1]
+        E = self.output_rows.unweighted(self._join_along_directions(residuals)) / (
+            degrees / entries
+        )
         return E[: self.problem.n, :]
 
     def _left_out_points(self, E: Array) -> Embedding:
@@ -320,9 +323,9 @@ class Factorization:
         return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
-        """Yield the left-out predictions for each alpha if the outputs have no coordinates.
+        """Yield the left-out predictions for each alpha, for outputs without coordinates.
 
-        Lengths come from moments, and points are weights on the training outputs.
+        Squared errors come from moments, and points are weights on the training outputs.
         """
         (part,) = self._parts_at(alphas)
         moments = SpanMoments(part, self.problem)
@@ -332,29 +335,29 @@ class Factorization:
     # -- left-out models at new inputs ---------------------------------------------------------
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
-        """Yield by how much leaving out each example's group changes the predictions at X.
+        """Yield the changes of the predictions at X when each example's group is left out.
 
-        Each item is a slice of the inputs and an array (inputs, n, q) in output coordinates. For
-        the group G of each example it is Σ_{i∈G} w_i(x) e_i, with weights w and left-out residuals
-        e. The model without G predicts g(x) minus that.
+        Each item is a slice of the inputs and an array (inputs, n, q) in output coordinates. The
+        change for the group G of an example is Σ_{i∈G} w_i(x) e_i, with weights w and left-out
+        residuals e. The model without G predicts g(x) minus this change.
         """
         ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
         parts = list(self._parts_at([ridge]))
         errors = [next(self._left_out_errors(part, [ridge])) for part in parts]
         labels = self.augmented.left_out_labels
-        number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
+        group_numbers = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.output_rows.rows.shape[1]))):
-            at = [part.spectrum.project_inputs(part_of(X, rows)) for part in parts]
-            found = [
-                self._changes_of_part(part, one, e, ridge)
-                for part, one, e in zip(parts, at, errors, strict=True)
+            projected = [part.spectrum.project_inputs(part_of(X, rows)) for part in parts]
+            changes = [
+                self._changes_of_part(part, Z, e, ridge)
+                for part, Z, e in zip(parts, projected, errors, strict=True)
             ]
-            D = self._join_blocks_in_coordinates(found)
-            yield rows, take_columns(D, number)
+            D = self._join_blocks_in_coordinates(changes)
+            yield rows, take_columns(D, group_numbers)
 
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
-        """Return one array (inputs, n) per direction: the weights of training outputs in g(x)."""
+        """Return the weights of training outputs in g(x), an array (inputs, n) per direction."""
         found: dict[int, Array] = {}
         for part in self._parts_at([alpha]):
             own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
@@ -364,77 +367,89 @@ class Factorization:
                 found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
         return [found[j] for j in range(len(found))]
 
-    def _changes_of_part(self, part: Part, at: ProjectedInputs, e: Array, ridge: float) -> Array:
-        """Return how leaving out each group changes g(x) along the directions of one part.
+    def _changes_of_part(
+        self, part: Part, projected: ProjectedInputs, e: Array, ridge: float
+    ) -> Array:
+        """Return the changes of g(x) along the directions of one part when each group is left out.
 
-        The shape is (inputs, groups, directions); e are the left-out residuals (see `moves`).
+        The shape is (inputs, groups, directions); e holds the left-out residuals, as in `moves`.
         """
         xp, labels = namespace(e), self.augmented.left_out_labels
         if part.slots is None and self.augmented.groups is None:
             directions = range(1 if part.equal_eigenvalues else e.shape[1])
-            W = xp.stack([part.weights(at.Z, ridge, j) for j in directions], axis=-1)
+            W = xp.stack([part.weights(projected.Z, ridge, j) for j in directions], axis=-1)
             return W * e[None, :, :]
         owners = labels if part.slots is None else labels[part.slots.owners]
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
         return xp.stack(
-            [part.prediction_change(at, own, take(e, own), ridge) for own in members], axis=1
+            [part.prediction_change(projected, rows, take(e, rows), ridge) for rows in members],
+            axis=1,
         )
 
-    def _join_blocks_in_coordinates(self, found: list[Array]) -> Array:
+    def _join_blocks_in_coordinates(self, arrays: list[Array]) -> Array:
         """Join arrays (inputs, groups, directions), one per part, and convert to coordinates."""
-        xp, shape = namespace(found[0]), found[0].shape[:2]
-        flat = [xp.reshape(A, (-1, A.shape[2])) for A in found]
+        xp, shape = namespace(arrays[0]), arrays[0].shape[:2]
+        flat = [xp.reshape(A, (-1, A.shape[2])) for A in arrays]
         return xp.reshape(self._join_in_coordinates(flat), (*shape, -1))
 
     def without(self, alpha: float) -> LeftOutModels:
-        """Return a function that predicts each input without its own set of training examples.
+        """Return a function that predicts each input by the model without given training examples.
 
-        With H the smoother, w(x) the weights of g(x) on the training outputs T and I what is left
-        out, g₋I(x) = g(x) - w_I(x) (I - H_II)⁻¹ (T - HT)_I: one small system for every distinct I.
+        The function takes inputs and one set of training examples per input. With smoother H and
+        weights w(x) of g(x) on the training outputs T, the model without the set S predicts
+        g(x) - w_S(x) (I - H_SS)⁻¹ (T - HT)_S: one small linear system for each distinct set.
         """
         ridge = self.copies * alpha
         parts, map = list(self._parts_at([ridge])), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
-            less = self._join_in_coordinates(
+            """Return the predictions at X, each without its set of training examples."""
+            removed = self._join_in_coordinates(
                 [self._removed_contributions(part, X, sets, ridge) for part in parts]
             )
-            return Embedding(map(X).coordinates - less, map.frame)
+            return Embedding(map(X).coordinates - removed, map.frame)
 
         return points
 
     def _removed_contributions(
         self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float
     ) -> Array:
-        """Return the part of each prediction at X that is due to the examples in its set."""
-        at = part.spectrum.project_inputs(X)
+        """Return the contribution of the left-out examples of each input to its prediction at X."""
+        projected = part.spectrum.project_inputs(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):
             found.append(
-                self._removed_contribution(part, at.select(inputs), examples, ridge, len(inputs))
+                self._removed_contribution(
+                    part, projected.select(inputs), examples, ridge, len(inputs)
+                )
             )
             order.append(inputs)
         xp = namespace(*found)
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
     def _removed_contribution(
-        self, part: Part, at: ProjectedInputs, examples: np.ndarray, ridge: float, number: int
+        self,
+        part: Part,
+        projected: ProjectedInputs,
+        examples: np.ndarray,
+        ridge: float,
+        number: int,
     ) -> Array:
-        """Return the part of `number` predictions that is due to one set of left-out examples."""
+        """Return the contribution of one set of left-out examples to `number` predictions."""
         if not len(examples):
             q = part.shape[1] * (1 if part.slots is None else part.slots.width)
-            return like(np.zeros((number, q)), at.Z)
+            return like(np.zeros((number, q)), projected.Z)
         n = self.problem.n
-        own = part.rows_of_examples(np.concatenate([examples + n * i for i in range(self.copies)]))
-        e = LeaveOneOut(part).solve_groups(None, [ridge], own[None, :])[0, :, :]
+        rows = part.rows_of_examples(np.concatenate([examples + n * i for i in range(self.copies)]))
+        e = LeaveOneOut(part).solve_groups(None, [ridge], rows[None, :])[0, :, :]
         if part.slots is not None:
-            e = e + part.unknown_constants(part.slots.owners, own)
-        return part.prediction_change(at, own, e, ridge)
+            e = e + part.unknown_constants(part.slots.owners, rows)
+        return part.prediction_change(projected, rows, e, ridge)
 
     # -- the Gaussian process ------------------------------------------------------------------
 
     def variance(self, X: Items, alpha: float) -> Array:
-        """Return the posterior variance of g at X along each direction, for noise of variance 1.
+        """Return the posterior variance of g at X along each output direction, for unit noise.
 
         Parts are processed one after the other, because together they may exceed the memory.
         """
@@ -444,7 +459,7 @@ class Factorization:
         return self.basis.per_direction(join_in_order(found, self.direction_order))
 
     def variance_function(self, alpha: float) -> UnitVariances:
-        """Return a function of inputs that computes `variance` for this alpha and can be saved."""
+        """Return a function of inputs that computes `variance` at this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
         spectra = [part.spectrum.without_training_rows() for part in parts]
@@ -471,35 +486,36 @@ class Factorization:
         return self.basis.noise_per_direction(noise)
 
     def evidence(self, alpha: float) -> float:
-        """Return the log evidence (marginal likelihood) with the best noise variance.
+        """Return the log evidence (log marginal likelihood) at the best noise variance.
 
-        −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)] with c = EᵀT the targets in the eigenbasis, s and
-        b the eigenvalues of inputs and operator, N the number of values; over n - 1 rows with an
-        intercept.
+        It is −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)] with c = EᵀT the targets in the
+        eigenbasis, s and b the eigenvalues of inputs and operator, and N the number of values; over
+        n - 1 rows with an intercept.
 
-        Not supported where outputs have no finite features, because the number of directions is
-        arbitrary then.
+        It is not supported for outputs without finite features, because their number of directions
+        is arbitrary.
         """
         problem = self.problem
         self._require_likelihood("evidence")
         if problem.gathered is not None and problem.weights is not None:
             raise NotSupported("the evidence of weighted pairs is not known on a stream.")
-        misfit = logs = number = extra = 0.0
+        misfit = log_dets = number = log_weights = 0.0
         for part in self._parts_at([alpha]):
             r, q = part.projected.shape
             misfit += part.multiplicity * part.misfit(alpha) / alpha
-            # directions that no feature reaches have eigenvalue α
-            own = part.spectrum.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
-            logs += part.multiplicity * own
+            # directions outside the span of the inputs have eigenvalue α
+            log_det = part.spectrum.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
+            log_dets += part.multiplicity * log_det
             number += part.multiplicity * part.free_rows * q
-            extra += 0.5 * part.multiplicity * q * part.sum_log_weights(problem.weights)
+            log_weights += 0.5 * part.multiplicity * q * part.sum_log_weights(problem.weights)
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
-        return -0.5 * (number * log(misfit) + logs) + extra
+        return -0.5 * (number * log(misfit) + log_dets) + log_weights
 
     def left_out_log_density(self, alpha: float) -> float:
-        """Return the summed log density of each training output given all others.
+        """Return the sum of the log densities of each training output given all others.
 
-        −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j, with H the smoother.
+        It is −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j
+        with noise variances σ_j², where H is the smoother.
         """
         self._require_likelihood("density")
         if self.problem.gathered is not None:
@@ -509,12 +525,12 @@ class Factorization:
         return summed_log_density(self._parts_at([alpha]), self.problem, alpha)
 
     def _require_coordinates(self, what: str) -> None:
-        """Raise NotSupported, naming `what`, if the outputs have no coordinates."""
+        """Raise NotSupported if the outputs have no coordinates; `what` is the request."""
         if len(self.parts) and self.output_rows.rows is None:
             raise NotSupported(f"{what} need outputs in coordinates.")
 
     def _require_likelihood(self, name: str) -> None:
-        """Raise NotSupported, naming the quantity, if the likelihood is not well defined."""
+        """Raise NotSupported if the likelihood `name` ("evidence", ...) is not well defined."""
         outputs = self.problem.outputs
         if self.problem.symmetry is not None:
             raise NotSupported(f"the {name} would count images of a pair as pairs of their own.")
@@ -528,11 +544,11 @@ class Factorization:
                 "defined: use finite output features."
             )
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def has_closed_forms(self) -> bool:
-        """Whether left-out predictions, variances and likelihoods are available in closed form."""
+        """Whether left-out models, variances and likelihoods are available in closed form."""
         return len(self.parts) > 0 and self.output_rows.rows is not None
 
     @property
@@ -542,7 +558,7 @@ class Factorization:
 
     @property
     def coupled(self) -> bool:
-        """Whether rows are slots (pairs of example and output component), not examples."""
+        """Whether rows are pairs of example and output component; true without parts."""
         return not self.parts or self.parts[0].slots is not None
 
     @property
@@ -553,28 +569,28 @@ class Factorization:
         """
         if self.method is not None and not self.parts:
             return self.method.scale()
-        reached = sizes = 0.0
+        scaled = lengths_sum = 0.0
         for part in self.parts:
             level = part.spectrum.mean_diagonal
-            if self.output_rows.rows is None:  # a multiple of the identity: any lengths do
+            if self.output_rows.rows is None:  # multiple of the identity: outputs cancel
                 return level * float(part.b[0]) or 1.0
             xp, lengths = namespace(part.b), part.sqlengths
-            reached += part.multiplicity * level * float(xp.sum(part.b * lengths))
-            sizes += part.multiplicity * float(xp.sum(lengths))
-        return reached / sizes if reached > 0 and sizes > 0 else 1.0
+            scaled += part.multiplicity * level * float(xp.sum(part.b * lengths))
+            lengths_sum += part.multiplicity * float(xp.sum(lengths))
+        return scaled / lengths_sum if scaled > 0 and lengths_sum > 0 else 1.0
 
     @property
     def nbytes(self) -> float:
-        """The bytes of all arrays in memory, not counting the training pairs and the kernels."""
+        """The size in bytes of all arrays in memory, without training pairs and kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
         return array_bytes(self, excluded=[sides, problem.given])
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each distinct set of training examples with the positions where it occurs in `sets`."""
-    inputs: dict[bytes, list[int]] = {}
-    for t, own in enumerate(sets):
-        inputs.setdefault(np.asarray(own, dtype=np.intp).tobytes(), []).append(t)
-    for key, rows in inputs.items():
+    """Yield each distinct set of examples with the positions where it occurs in `sets`."""
+    positions: dict[bytes, list[int]] = {}
+    for t, examples in enumerate(sets):
+        positions.setdefault(np.asarray(examples, dtype=np.intp).tobytes(), []).append(t)
+    for key, rows in positions.items():
         yield np.frombuffer(key, dtype=np.intp), np.array(rows)

@@ -1,18 +1,18 @@
-r"""Derivatives of the evidence and of left-out errors in what a ridge problem is made of.
+r"""Derivatives of evidence and left-out error in ridge, operator and input Gram matrix.
 
 Notes
 -----
-Write 𝒦_j = b_j K + αI for direction j of the operator B, on what is orthogonal to the constants.
-With z = 𝒦⁻¹T and G_g = [𝒦⁻¹]_gg over a group g (an example, where there are no groups), left-out
-residuals are e_g = G_g⁻¹ z_g. Their squares have, with a_g = 2 G_g⁻¹ e_g / Σw and y = 𝒦⁻¹a, the
-derivative
+Write 𝒦_j = b_j K + αI for direction j of the operator B, on the complement of the constants. With
+targets T, z = 𝒦⁻¹T and G_g = [𝒦⁻¹]_gg over a group g (an example, if there are no groups), the
+left-out residuals are e_g = G_g⁻¹ z_g. With a_g = 2 G_g⁻¹ e_g / Σw and y = 𝒦⁻¹a, the derivative of
+their weighted mean square is
 
     -⟨y, d𝒦 z⟩ + Σ_g ⟨a_g, [𝒦⁻¹ d𝒦 𝒦⁻¹]_gg e_g⟩,    d𝒦 = dK ⊗ B + K ⊗ dB.
 
-Between two eigenvalues s_p, s_r (and between two b_j, b_k) products of resolvents are divided
-differences, so that all directions together take as many matrix products as one: the cost is that
-of a factorisation, whatever the number of parameters. Nothing is divided by the distance of two
-eigenvalues where they are close.
+Sums over directions of products of inverse eigenvalues are divided differences between two
+eigenvalues s_p, s_r (or b_j, b_k). All directions together therefore take as many matrix products
+as one, and the cost is that of a factorisation for any number of parameters. Where two eigenvalues
+are close, a derivative replaces the divided difference.
 
 Neither objective changes if K and α are multiplied by the same number. The derivative in α
 therefore follows from the one in K, by Euler's identity α ∂/∂α = -⟨K, ∂/∂K⟩.
@@ -32,7 +32,7 @@ from .left_out import LeaveOneOut, members_by_size
 RIDGE = "alpha"
 """The name of the ridge among the parameters; no kernel has a parameter of this name."""
 NEAR_EIGENVALUES = 1e-4
-"""Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
+"""Relative distance of eigenvalues below which a derivative replaces the divided difference."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Slopes:
     Attributes
     ----------
     value
-        The objective: less is better.
+        The objective, which is minimised.
     alpha
-        Its derivative in the ridge.
+        Its derivative in the ridge parameter.
     operator
-        Its derivative in B, in output coordinates, (q, q).
+        Its derivative in the operator B, in output coordinates, (q, q).
     within, beyond
-        Its derivative A in the Gram matrix, by A E = E within + beyond, where E holds the
-        eigenvectors; beyond is None where E is complete.
+        Its derivative A in the Gram matrix with eigenvectors E, as A E = E within + beyond; beyond
+        is None if E is a complete basis.
     """
 
     value: float
@@ -60,10 +60,10 @@ class Slopes:
 
 
 class RidgeObjective:
-    """The evidence and the left-out error of a factored problem, with their derivatives.
+    """Evidence and leave-one-out error of a factored problem, with their derivatives.
 
-    𝒦 = K ⊗ B + αI acts on the targets T, and z = 𝒦⁻¹T is stored in the input eigenbasis E. Each
-    example is left out alone.
+    The derivatives are computed from z = 𝒦⁻¹T in the input eigenbasis E, with targets T and
+    𝒦 = K ⊗ B + αI for the Gram matrix K and the operator B.
     """
 
     def __init__(self, factorization: Factorization, alpha: float):
@@ -81,13 +81,13 @@ class RidgeObjective:
         return self.xp.matrix_transpose(A)
 
     def outside(self, A: Array) -> Array:
-        """Return A minus its projections on the input eigenvectors and on the constants."""
+        """Return A minus its projections on the input eigenvectors and the constants."""
         N = self.part.spectrum.N
         rest = A - self.E @ (self.transpose(self.E) @ A)
         return rest if N is None else rest - N @ (self.transpose(N) @ rest)
 
     def apply_inverse(self, A: Array) -> tuple[Array, Array | None]:
-        """Return 𝒦⁻¹A (𝒦 = K ⊗ B + αI): coordinates in the eigenbasis E, and the rest outside E.
+        """Return (K ⊗ B + αI)⁻¹A as coordinates in the input eigenbasis E, and the rest outside E.
 
         The rest is None if E is complete.
         """
@@ -96,12 +96,12 @@ class RidgeObjective:
 
     @property
     def solved(self) -> tuple[Array, Array | None]:
-        """The solution z = (K ⊗ B + αI)⁻¹T: coordinates in the eigenbasis, and the rest."""
+        """(K ⊗ B + αI)⁻¹T for targets T: coordinates in the input eigenbasis, and the rest."""
         outside = None if self.complete else self.part.unfitted / self.alpha
         return self.part.projected * self.D, outside
 
     def slopes(self, value: float, B: Array, within: Array, beyond: Array | None) -> Slopes:
-        """Return `Slopes` from derivatives in the eigenbases of operator and inputs."""
+        """Convert derivatives in the eigenbases of operator and Gram matrix to `Slopes`."""
         Q, xp = self.factorization.Q, self.xp
         B = (B + self.transpose(B)) / 2.0
         if Q is not None:
@@ -112,7 +112,7 @@ class RidgeObjective:
     def evidence_slopes(self) -> Slopes:
         """Return the negative log evidence with its derivatives.
 
-        F = ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
+        The misfit ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
         """
         xp, (n, q), s = self.xp, self.part.T.shape, self.s[:, None]
         inside, outside = self.solved
@@ -120,8 +120,8 @@ class RidgeObjective:
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
         number = q * (n - (self.part.spectrum.N is not None))
-        constant = misfit <= number * np.finfo(float).tiny  # the outputs
-        share = 0.0 if constant else 0.5 * number / misfit
+        constant_outputs = misfit <= number * np.finfo(float).tiny
+        share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]
         within = _diagonal(0.5 * xp.sum(self.D * self.b[None, :], axis=1))
         within = within - share * (bz @ self.transpose(inside))
@@ -129,7 +129,9 @@ class RidgeObjective:
         B = _diagonal(0.5 * xp.sum(self.D * s, axis=0))
         B = B - share * (self.transpose(inside * s) @ inside)
         found = self.slopes(-self.factorization.evidence(self.alpha), B, within, beyond)
-        if constant:  # only log det 𝒦 is left, and ⟨K, ∂/∂K⟩ + α ∂/∂α of its half is number / 2
+        if (
+            constant_outputs
+        ):  # only log det 𝒦 is left, and ⟨K, ∂/∂K⟩ + α ∂/∂α of its half is number / 2
             return replace(found, alpha=found.alpha + 0.5 * number / self.alpha)
         return found
 
@@ -157,10 +159,11 @@ class RidgeObjective:
         return self.slopes(float(self.xp.sum(e * e)) / total, B, within, beyond)
 
     def _leverage_slope_in_gram(self, a: Array, e: Array) -> Array:
-        """Return the derivative of the leverage terms in the Gram matrix, in the eigenbasis E.
+        """Return the derivative of the left-out error in the Gram matrix through leverages.
 
-        It is Σ_j b_j D_j Eᵀ T_j E D_j for the blocks T_j of a_j e_jᵀ, with D the inverse
-        eigenvalues of the ridge equation.
+        In the eigenbasis E it is Σ_j b_j D_j Eᵀ T_j E D_j over directions j, with D_j = diag(1 /
+        (b_j s + α)) and T_j the blocks of a_j e_jᵀ over left-out groups; `a` and `e` are those of
+        the module docstring.
         """
         b, transpose = self.b[None, :], self.transpose
         if self.part.equal_eigenvalues:
@@ -177,54 +180,57 @@ class RidgeObjective:
     # -- sums over left-out examples, which `GroupObjective` replaces by sums over groups ------
 
     def inverse_times(self, e: Array) -> Array:
-        """Return e divided by the diagonal of 𝒦_j⁻¹ = (b_j K + αI)⁻¹, entry by entry."""
+        """Divide column j of e by the diagonal of (b_j K + αI)⁻¹, for each direction j."""
         rest = self.part.residual_leverages(self.alpha)
         return self.alpha * e / self.xp.where(rest > 0, rest, self.xp.ones_like(rest))
 
     def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j), (n, r), with T_j = diag(a_j ∘ e_j) and f_j columns of F."""
+        """Return Σ_j T_j E diag(f_j) with T_j = diag(a_j ∘ e_j), over columns j of a, e and F."""
         return self.E * ((a * e) @ self.transpose(F))
 
     def leverage_slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return Σ_i a_ij dG_i e_ik for directions j and k (G: diagonal of (K ⊗ B + αI)⁻¹).
+        """Return the derivative of the left-out error in the operator through leverages.
 
-        dG is the mean of its derivatives in the operator eigenvalues b_j and b_k, sign dropped.
+        In the eigenbasis of the operator, entry (j, k) is Σ_i a_ij dG_i e_ik, where G is the
+        diagonal of (K ⊗ B + αI)⁻¹ and dG the mean of its derivatives in the operator eigenvalues
+        b_j and b_k, without the sign.
         """
         G = self.part.squared_basis @ (self.D * self.D * self.s[:, None])
         return 0.5 * (self.transpose(a) @ (e * G) + self.transpose(a * G) @ e)
 
 
 class GroupObjective(RidgeObjective):
-    """The same objective where groups of examples are left out; groups of equal size together.
+    """Evidence and left-out error, with derivatives, if groups of examples are left out together.
 
-    T_j has the blocks a_gj e_gjᵀ, made symmetric, and G_g is the block of
-    𝒦⁻¹ = (K ⊗ B + αI)⁻¹ over group g.
+    Groups of equal size are processed together. G_g is the block of (K ⊗ B + αI)⁻¹ over group g.
     """
 
     def _rows_by_size(self, a: Array, e: Array) -> Iterator[tuple[np.ndarray, Array, Array, Array]]:
-        """Yield for each group size the members, and rows of E, a, e, (groups, size, columns)."""
+        """Yield for each group size the row numbers (groups, size), and rows of E, a and e."""
         for own in members_by_size(self.factorization.problem.groups):
             rows = (take(A, own.reshape(-1)) for A in (self.E, a, e))
             E, ag, eg = (self.xp.reshape(A, (*own.shape, A.shape[1])) for A in rows)
             yield own, E, ag, eg
 
     def inverse_times(self, e: Array) -> Array:
-        """Return G_g⁻¹e_g for every group g, with G_g the group's block of (K ⊗ B + αI)⁻¹."""
+        """Return G_g⁻¹e_g for every group g, with the block G_g of (K ⊗ B + αI)⁻¹."""
         return self.alpha * self.left_out.solve([e], [self.alpha])[0]
 
     def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j), with T_j the symmetric part of a_j e_jᵀ within each group."""
+        """Return Σ_j T_j E diag(f_j), with the symmetric part T_j of a_j e_jᵀ within each group."""
         xp, transpose, found, order = self.xp, self.transpose, [], []
         for own, E, ag, eg in self._rows_by_size(a, e):
-            ours, theirs = (transpose(B) @ E * transpose(F)[None, :, :] for B in (eg, ag))
-            found.append(xp.reshape(0.5 * (ag @ ours + eg @ theirs), (own.size, -1)))
+            left, right = (transpose(B) @ E * transpose(F)[None, :, :] for B in (eg, ag))
+            found.append(xp.reshape(0.5 * (ag @ left + eg @ right), (own.size, -1)))
             order.append(own.reshape(-1))
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
     def leverage_slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return Σ_g ⟨a_gj, dG_g e_gk⟩ for directions j, k (G_g: block of (K ⊗ B + αI)⁻¹).
+        """Return the derivative of the left-out error in the operator through leverages.
 
-        dG_g is the mean of its derivatives in the operator eigenvalues b_j and b_k, sign dropped.
+        In the eigenbasis of the operator, entry (j, k) is Σ_g ⟨a_gj, dG_g e_gk⟩ over groups g, with
+        dG_g the mean of the derivatives of G_g in the operator eigenvalues b_j and b_k, without the
+        sign.
         """
         transpose, total = self.transpose, 0.0
         F = transpose(self.D * self.D * self.s[:, None])[None, :, :]
@@ -238,7 +244,7 @@ class GroupObjective(RidgeObjective):
 def _divided_differences(rise: Array, slope: Array, at: Array, floor: float) -> Array:
     """Return rise_ij / (at_i - at_j), or slope_ij if at_i - at_j is small.
 
-    Small is next to at_i + at_j + floor: the quotient of nearly equal entries loses its digits.
+    It is small relative to at_i + at_j + floor; the quotient would then lose its digits.
     """
     xp = namespace(at)
     step = at[:, None] - at[None, :]
@@ -252,16 +258,16 @@ def _diagonal(values: Array) -> Array:
 
 
 def slopes(factorization: Factorization, alpha: float, criterion: str) -> Slopes:
-    """Return the objective `criterion` of a factored problem with its derivatives.
+    """Return the evidence or left-out error of a factored problem with its derivatives.
 
     Parameters
     ----------
     factorization
-        A scalar kernel times an operator, factored.
+        The factorisation of a problem whose kernel is a scalar kernel times an operator.
     alpha
-        The ridge.
+        The ridge parameter.
     criterion
-        "loo" or "evidence".
+        "loo" for the left-out error, or "evidence" for the negative log evidence.
     """
     kind = RidgeObjective if factorization.problem.groups is None else GroupObjective
     objective = kind(factorization, alpha)

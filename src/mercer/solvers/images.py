@@ -1,4 +1,4 @@
-"""Problems with symmetries: images of the pairs as further pairs, one group with their original."""
+"""Problems with symmetries: transformed copies (images) of all pairs become further pairs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .outputs import Cache
 
 
 def with_images(problem: Problem) -> Problem:
-    """Return the problem with the images of all pairs under its symmetries as further pairs.
+    """Return the problem with transformed copies (images) of all pairs as further pairs.
 
-    Images share the label of their original.
+    The symmetries of the problem transform inputs and outputs. Images are in the group of their
+    original pair, so that they are left out together.
     """
     group: Any = problem.symmetry
     X, Y = zip(*group.images(problem.inputs.items, problem.outputs.items), strict=True)
@@ -33,14 +34,14 @@ def with_images(problem: Problem) -> Problem:
 
 
 def image_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why symmetric images cannot be added to the pairs, or None if they can."""
+    """Return the reason why symmetric copies cannot be added to the pairs; None if they can."""
     sides = problem.inputs.items, problem.outputs.items
     arrays = all(map(is_array, sides))
     return None if arrays and problem.gathered is None else "symmetries are of arrays in memory"
 
 
 def images(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Add the symmetric images of all pairs to a problem, and factor it by a suitable solver."""
+    """Add symmetric copies of all pairs to a problem, and factor it by a suitable solver."""
     from .route import factor
 
     found = factor(with_images(problem), replace(want, moves=True))

@@ -1,7 +1,8 @@
-"""The input side of a ridge problem, factored: √w K √w without constants = E diag(s) Eᵀ.
+"""The spectrum of the input Gram matrix K of a ridge problem: √w K √w = E diag(s) Eᵀ.
 
-Everything else follows from E, s and the projection z(x) = Eᵀ(√w ∘ k_x) of a new input: in the
-eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α), plus the constant.
+w are the sample weights; with an intercept, the constants are projected out first. All results
+follow from E, s and the projection z(x) = Eᵀ(√w ∘ k_x) of a new input x: with targets T in the
+eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α), plus the intercept.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from ..features import FeatureMap
 from ..operators.slots import Slots
 
 CACHED = 2**16
-"""Numbers that fit into the cache of a core."""
+"""The number of floats that fit into the cache of a processor core."""
 DIAGONAL_ITEMS = 16
-"""The number of inputs whose kernel values with each other are computed for the diagonal alone."""
+"""Kernel matrices of this many inputs are computed at once where only diagonals are needed."""
 FittedMap = tuple[FeatureMap, Any]
-"""A map of inputs, and its mean over the training examples; 0.0 where there is none."""
+"""A fitted map of inputs, and its mean over the training examples; 0.0 without an intercept."""
 
 
 class ProjectedInputs(NamedTuple):
@@ -43,7 +44,7 @@ class ProjectedInputs(NamedTuple):
     slots: Slots | None = None
 
     def by_input(self, A: Array) -> Array:
-        """Reshape values of rows A to one row per input."""
+        """Reshape values A of the rows to one row per input."""
         return A if self.slots is None else self.slots.join(A)
 
     def select(self, inputs: np.ndarray) -> ProjectedInputs:
@@ -51,8 +52,8 @@ class ProjectedInputs(NamedTuple):
         if self.slots is None:
             return ProjectedInputs(take(self.Z, inputs))
         rows, width = self.slots.of_items(inputs), self.slots.width
-        number = np.searchsorted(inputs, self.slots.owners[rows])
-        live = None if self.slots.live is None else number * width + self.slots.places[rows]
+        positions = np.searchsorted(inputs, self.slots.owners[rows])
+        live = None if self.slots.live is None else positions * width + self.slots.places[rows]
         return ProjectedInputs(
             take(self.Z, rows), None, Slots(len(inputs), width, self.slots.repeats, live)
         )
@@ -64,19 +65,20 @@ class InputSpectrum:
     Attributes
     ----------
     E
-        The basis, (rows, r), one row per training example or slot of one; may be complex.
+        The eigenvectors as columns, (rows, r), with one row per training example or slot of one;
+        may be complex.
     s
         The eigenvalues, (r,), non-negative.
     N
         Orthonormal columns that the intercept fits, orthogonal to E; None without an intercept.
     complete
-        Whether E and N span all rows: then 1 - H is a sum of non-negative terms, and otherwise a
-        subtraction, accurate to about 1e-15.
+        Whether E and N together are a complete basis: then one minus a leverage is a sum of
+        non-negative terms; otherwise it is a difference, accurate to about 1e-15.
     all_rows
-        Whether the rows are those of all training examples, not of a sample.
+        Whether the rows are those of all training examples, not of a sample of a stream.
     orthonormal
-        Whether the columns are orthonormal also where s is near rounding. Those of a sample are
-        not, nor those that were made of moments.
+        Whether the columns of E are orthonormal also for the smallest s. They are not if the rows
+        are a sample, or if E was computed from moments.
     roots
         √w as a column; None for equal weights.
     total
@@ -95,7 +97,7 @@ class InputSpectrum:
     total: float
     slots: Slots | None = None
     has_gram: ClassVar[bool] = False
-    """Whether `gram_times` has the Gram matrix itself at hand."""
+    """Whether `gram_times` is available, for iterative refinement."""
     in_memory: ClassVar[bool] = True
     """Whether all rows of E are in memory."""
 
@@ -118,15 +120,15 @@ class InputSpectrum:
         return adjoint(self.E) @ T
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs factored for one alpha and operator spectrum b where faster; here, self."""
+        """Return a spectrum for one alpha and operator eigenvalues b, if faster; here, self."""
         return self
 
     def without_training_rows(self) -> InputSpectrum:
-        """Return a copy that drops training rows, as far as `project_inputs` does not need them."""
+        """Return a copy for predictions, without training rows that predictions do not need."""
         return self
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
+        """Return Σ_pj log(s_p b_j + α), with eigenvalues s of Gram matrix and b of operator."""
         xp = namespace(self.s)
         return float(xp.sum(xp.log(self.s[:, None] * b[None, :] + alpha)))
 
@@ -134,20 +136,19 @@ class InputSpectrum:
 
     @property
     def constant_count(self) -> int:
-        """The number of constants that the intercept fits; 0 without an intercept."""
+        """The number of constants that the intercept adds; 0 without an intercept."""
         return 0 if self.N is None else int(self.N.shape[1])
 
     def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entry of the intercept's unit vector in each of the rows `index`."""
+        """Return the squared entries of the intercept's unit vector N in the rows `index`."""
         return 0.0 if self.N is None else self.N[index, 0] ** 2
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ per group of rows, and its part from constants that only this group has.
+        """Return the blocks of NNᵀ over groups of rows, and those of constants of one group.
 
-        N holds the unit vectors that the intercept fits.
-
-        None without an intercept. Rows are counted to find the constants of a group alone: a mass
-        near one may be that of one heavy row among others.
+        N holds the unit vectors of the intercept, one per constant. Return None without an
+        intercept. Whether a constant has rows outside the group is decided by counting rows:
+        squared entries may sum to almost one because of a single large weight.
         """
         if self.N is None:
             return None
@@ -158,28 +159,32 @@ class InputSpectrum:
         return products, (1.0 if alone else 0.0) * products
 
     def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹A for each group g of rows; N are the intercept's unit vectors."""
+        """Return (I - N_gN_gᵀ)⁻¹A for each group g of rows; N is the intercept's unit vector."""
         raise NotImplementedError
 
     @property
     def new_constant_entry(self) -> float:
-        """The intercept's unit vector at a new input: 1/√Σw, or 0 without an intercept."""
+        """The entry of the intercept's unit vector at a new input: 1/√Σw; 0 without intercept."""
         return 0.0 if self.N is None else self.total**-0.5
 
-    def new_constant_entries(self, at: ProjectedInputs) -> Array | float:
+    def new_constant_entries(self, projected: ProjectedInputs) -> Array | float:
         """Return the entry of the intercept's unit vector at each row of the new inputs."""
         return self.new_constant_entry
 
-    def intercept_change(self, at: ProjectedInputs, own: np.ndarray, e: Array) -> Array | float:
-        """Return how residuals e of the training rows `own` change the intercept at new inputs."""
-        return 0.0 if self.N is None else self.new_constant_entry * (adjoint(take(self.N, own)) @ e)
+    def intercept_change(
+        self, projected: ProjectedInputs, rows: np.ndarray, e: Array
+    ) -> Array | float:
+        """Return the change of the intercept at new inputs by residuals e of training `rows`."""
+        return (
+            0.0 if self.N is None else self.new_constant_entry * (adjoint(take(self.N, rows)) @ e)
+        )
 
     # -- new inputs -----------------------------------------------------------------------------
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project new inputs on the training eigenvectors; with `prior` add prior variances.
+        """Project new inputs on the training eigenvectors; with `prior`, add prior variances.
 
-        Both are of centred features if there is an intercept.
+        With an intercept, both are those of centred features.
         """
         raise NotImplementedError
 
@@ -188,32 +193,32 @@ class InputSpectrum:
         raise NotImplementedError
 
     def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
-        """Return the posterior variance of g at X for unit noise, (inputs, directions).
+        """Return the posterior variances of g at X for unit noise, (inputs, directions).
 
-        The directions have the operator eigenvalues b.
-
+        The directions have the operator eigenvalues b. The variances are
         (b k(x, x) - Σ_p b² z_p(x)² / (b s_p + α)) / α, plus 1/Σw with an intercept.
         """
         xp, found = namespace(b), []
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
         rows_each = 1 if self.slots is None else self.slots.width
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
-            at = self.project_inputs(part(X, rows), prior=True)
-            assert at.prior is not None
-            V = at.prior[:, None] * b[None, :] - _squares_times(at.Z, removed)
+            projected = self.project_inputs(part(X, rows), prior=True)
+            assert projected.prior is not None
+            V = projected.prior[:, None] * b[None, :] - _squares_times(projected.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            found.append(at.by_input(V + self.new_constant_entries(at) ** 2))
+            found.append(projected.by_input(V + self.new_constant_entries(projected) ** 2))
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean.
 
-        The map is in output coordinates if the directions Q are given.
+        The map predicts output coordinates if the output directions Q are given, else values along
+        the directions.
         """
         raise NotImplementedError
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, from the Gram matrix K and not its spectrum."""
+        """Return √w K √w A up to constants, by the Gram matrix K and the sample weights w."""
         raise NotImplementedError
 
 
@@ -223,10 +228,11 @@ def _squares_times(Z: Array, A: Array) -> Array:
         return abs(Z) ** 2 @ A
     found = np.empty((Z.shape[0], A.shape[1]))
 
-    def pass_over(parts: list[slice]) -> None:
-        for rows in parts:
+    def process(row_blocks: list[slice]) -> None:
+        """Square the given rows of Z, and multiply them by A."""
+        for rows in row_blocks:
             Z[rows] *= Z[rows]
             np.matmul(Z[rows], A, out=found[rows])
 
-    map_row_blocks(pass_over, Z.shape[0], CACHED // max(1, Z.shape[1]))
+    map_row_blocks(process, Z.shape[0], CACHED // max(1, Z.shape[1]))
     return found

@@ -1,7 +1,8 @@
-"""Derivatives of evidence and left-out errors by Cholesky factors, one for each scalar kernel.
+"""Derivatives of evidence and left-out error by inverses of K + αI, one per scalar kernel.
 
-They are those of `gradient`, with P = (K + αI)⁻¹ in full in the place of its spectrum: under the
-identity, where all outputs share one kernel, and where every output component has its own.
+These are the derivatives of `gradient`, computed from P = (K + αI)⁻¹ instead of the spectrum of K.
+This is possible under the identity, where all outputs share one scalar kernel, and if each output
+component has a scalar kernel.
 """
 
 from __future__ import annotations
@@ -28,33 +29,34 @@ from .weights import DualWeights
 def uses_inverse(problem: Problem) -> bool:
     """Return whether `inverse_slopes` supports a problem.
 
-    It needs exact inputs, and the identity as operator or a scalar kernel for each output
+    It supports exact inputs, with the identity as operator or a scalar kernel for each output
     component.
     """
-    alike = problem.separable and isinstance(problem.kernel.operator, Identity)
-    return (alike or not problem.separable) and problem.inputs.features is None
+    identity = problem.separable and isinstance(problem.kernel.operator, Identity)
+    return (identity or not problem.separable) and problem.inputs.features is None
 
 
 RidgeInverse = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
-"""Outputs T that share a kernel, P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹, and a
+"""Outputs T that share a scalar kernel, P = (√w K √w + αI)⁻¹ without constants, log det P⁻¹, and a
 function that converts a derivative in √w K √w + αI to those in the kernel parameters and in α."""
 
 
 def inverse_slopes(
     problem: Problem, output_rows: OutputRows, alpha: float, criterion: str
 ) -> tuple[float, dict[str, Any]]:
-    """Return the objective `criterion` and its derivatives by name, by Cholesky factors.
+    """Return the evidence or left-out error, and its derivatives by parameter name.
 
-    The names are those of `parameter_slopes`. Raise LinAlgError where the ridge is too small.
+    The result is that of `parameter_slopes`, computed by Cholesky factors. Raise LinAlgError if the
+    ridge is lost in rounding.
 
     Parameters
     ----------
     problem, output_rows
-        A problem that `uses_inverse` holds for, and its outputs in coordinates.
+        A problem for which `uses_inverse` is true, and its outputs in coordinates.
     alpha
-        The ridge.
+        The ridge parameter.
     criterion
-        "loo" or "evidence", taken negative.
+        "loo" for the left-out error, or "evidence" for the negative log evidence.
     """
     inverses = _ridge_inverses(problem, output_rows, alpha)
     if criterion == "evidence":
@@ -70,41 +72,42 @@ def inverse_slopes(
 def _ridge_inverses(
     problem: Problem, output_rows: OutputRows, alpha: float
 ) -> Iterator[RidgeInverse]:
-    """Yield for each scalar kernel its outputs and the inverse of its ridge matrix."""
+    """Yield for each scalar kernel its outputs, and the inverse of its K + αI."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
-        X, own = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient
-        yield _ridge_inverse(output_rows.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
+        X, vjp = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient.vjp
+        yield _ridge_inverse(output_rows.rows, gram.reduction, factor, lambda A: vjp(X, X, A))
         return
     kernel: Any = fitted_kernel(problem, output_rows)
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
-    turn = namespace(output_rows.rows).matrix_transpose
+    transpose = namespace(output_rows.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
         factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
-        T = turn(take(turn(output_rows.rows), which))
+        T = transpose(take(transpose(output_rows.rows), which))
         yield _ridge_inverse(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
 def _ridge_inverse(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> RidgeInverse:
-    """Return the `RidgeInverse` of outputs T, given the Cholesky factor of their ridge matrix.
+    """Return the `RidgeInverse` of outputs T, given the Cholesky factor of √w K √w + αI.
 
     `vjp` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
     """
     xp, roots = namespace(T), reduction.roots
-    turn = xp.matrix_transpose
-    P = reduction.expand_rows(turn(reduction.expand_rows(factor.inverse())))
+    transpose = xp.matrix_transpose
+    P = reduction.expand_rows(transpose(reduction.expand_rows(factor.inverse())))
 
     def pull(A: Array) -> dict[str, Any]:
-        in_gram = A if roots is None else roots * A * turn(roots)
+        """Convert a derivative A in √w K √w + αI to those in kernel parameters and ridge."""
+        in_gram = A if roots is None else roots * A * transpose(roots)
         return vjp(in_gram) | {RIDGE: trace(A)}
 
     return T, P, factor.log_determinant(), pull
 
 
 def trace(A: Array) -> float:
-    """Return the sum of the diagonal of a matrix."""
+    """Return the sum of the diagonal entries of a matrix."""
     xp = namespace(A)
     return float(xp.sum(xp.linalg.diagonal(A)))
 
@@ -131,7 +134,7 @@ def _evidence_slopes(
 
 
 def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tuple[float, Array]:
-    """Return the left-out error of outputs T, and its derivative in √w K √w + αI.
+    """Return the mean squared left-out error of outputs T, and its derivative in √w K √w + αI.
 
     P is (√w K √w + αI)⁻¹ and `total` the sum of the sample weights.
     """
@@ -146,7 +149,7 @@ def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tupl
 
 
 def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Return the functions R ↦ P_gg⁻¹R_g over groups g and (a, e) ↦ sym(a_g e_gᵀ) P."""
+    """Return two functions: R ↦ P_gg⁻¹R_g and (a, e) ↦ sym(a_g e_gᵀ) P, over groups g."""
     xp = namespace(P)
     if groups is None:
         d = xp.linalg.diagonal(P)
@@ -155,6 +158,7 @@ def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
     members = [own for same in members_by_size(groups) for own in same]
 
     def spread(a: Array, e: Array) -> Array:
+        """Return the symmetric part of a_g e_gᵀ within each group g, times P."""
         out = xp.zeros_like(P)
         for own in members:
             M = take(a, own) @ xp.matrix_transpose(take(e, own))

@@ -1,4 +1,4 @@
-"""Moments of the windows of fields, in kernel values with landmark windows."""
+"""Moments of the windows of fields: sums of products of their kernel values with landmarks."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ..problem import Problem
 from .outputs import OutputRows
 
 ROUNDED = 1e6
-"""Bound on the size of what the coordinate moment is computed from, relative to it."""
+"""Bound on the rounding of the coordinate moment: the size of its terms, relative to it."""
 JITTER = 1e-10
 """Ridge on the diagonal of the Gram matrix of the landmarks, relative to its mean."""
 HOST_ENTRIES, DEVICE_ENTRIES = 2**24, 2**28
-"""Kernel values that are in memory at once."""
+"""The number of kernel values in memory at once, on a processor and on an accelerator."""
 DOMINANT = 1e3
-"""Eigenvalues over the ridge that represent a Cholesky factor; any number serves."""
+"""Ratio of eigenvalues to ridge in the spectrum that stands for a Cholesky factor (arbitrary)."""
 CHOICE_RANK = 4000
-"""The most landmarks that several ridges are chosen with; the last fit has all."""
+"""The largest number of landmarks for comparing ridges; the final fit uses all landmarks."""
 HOST_CHOICE_RANK = 1000
-"""The same without an accelerator."""
+"""The same as `CHOICE_RANK`, without an accelerator."""
 
 
 class TrainingWindows:
-    """The windows of all training fields around the points of the output grid, and their targets.
+    """The windows of all training fields around the output grid points, and their targets.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class TrainingWindows:
     slots
         The field and the grid point of each window.
     T
-        The outputs at the grid points less their means, times the square roots of the sample
-        weights, one row per window.
+        The outputs at the grid points minus their means, times the square roots of the sample
+        weights; one row per window.
     weights, total
         The sample weight of each field (None for equal weights), and the sum of all weights.
     """
@@ -69,19 +69,19 @@ class TrainingWindows:
 
     @cached_property
     def moments(self) -> LandmarkMoments:
-        """The moments of all landmarks."""
+        """The moments of kernel values with all landmarks."""
         return LandmarkMoments(self, self.landmarks)
 
     @cached_property
     def choice_moments(self) -> LandmarkMoments:
-        """The moments of at most `CHOICE_RANK` landmarks, for comparing ridge parameters."""
+        """The moments with at most `CHOICE_RANK` landmarks, for comparing ridge parameters."""
         most = CHOICE_RANK if is_foreign(self.X) else HOST_CHOICE_RANK
         if self.landmarks.number <= most:
             return self.moments
         return LandmarkMoments(self, self.landmarks.first(most))
 
     def weighted(self, fields: Any, K: Array) -> Array:
-        """Return values K of some fields (first axis) times the roots of their sample weights."""
+        """Multiply values K of the given fields (first axis) by the roots of their weights."""
         if self.weights is None:
             return K
         roots = np.sqrt(self.weights[fields])
@@ -90,10 +90,10 @@ class TrainingWindows:
 
 @dataclass(frozen=True)
 class WindowBasis:
-    """The basis E of all training windows, in kernel values k with landmark windows.
+    """The eigenbasis E of the windows of training fields, from kernel values with landmarks.
 
-    With k less the mean at its grid point, E = √w kᵀM diag(row_scales), and new windows have the
-    projection z(x) = k(x)ᵀM diag(new_scales).
+    With kernel values k of a window with all landmarks, minus their mean at the grid point, the row
+    of E is √w kᵀM diag(row_scales). A new window has the projection kᵀM diag(new_scales).
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class WindowBasis:
     targets
         EᵀT for the outputs T of all channels.
     prior_level
-        At one ridge, what |k(x)ᵀM|² is multiplied by in the prior variance; None for a spectrum.
+        The factor of |kᵀM|² in the prior variance, for a basis for one ridge; None for a spectrum.
     """
 
     landmarks: LandmarkWindows
@@ -122,22 +122,24 @@ class WindowBasis:
     prior_level: float | None = None
 
     def centred(self, K: Array) -> Array:
-        """Return kernel values K (fields, grid points, landmarks) less their training means."""
+        """Subtract the training means from kernel values K (fields, grid points, landmarks)."""
         return K if self.means is None else K - self.means
 
     def coordinates(self, K: Array) -> Array:
-        """Return kᵀM for centred kernel values K, one row per window."""
+        """Return the coordinates kᵀM of windows with centred kernel values k, one row each."""
         return namespace(K).reshape(K @ self.M, (-1, self.M.shape[1]))
 
     def sqlengths(self, K: Array) -> Array:
-        """Return |L⁻¹k|² for kernel values K (fields, grid points, landmarks), one per window."""
+        """Return the squared norm of the landmark features L⁻¹k of each window, from K."""
         xp = namespace(K)
         flat = xp.matrix_transpose(xp.reshape(K, (-1, K.shape[2])))
         return xp.sum(solve_triangular(self.root, flat) ** 2, axis=0)
 
 
 class LandmarkMoments:
-    """The moments A = K_mn K_nm and b = K_mn T of windows n, landmarks m and targets T.
+    """The moments A = KᵀK and b = KᵀT of weighted kernel values K of windows with landmarks.
+
+    T holds the targets. With an intercept, K is centred at each grid point.
 
     Parameters
     ----------
@@ -152,20 +154,20 @@ class LandmarkMoments:
         xp, m, points = namespace(windows.X), landmarks.number, len(windows.on_grids.positions)
         self.A: Any = like(np.zeros((m, m)), windows.X)
         self.b: Any = like(np.zeros((m, windows.T.shape[1])), windows.X)
-        steps = list(blocks(count(windows.X), fields_in_memory(windows.X, m)))
+        field_blocks = list(blocks(count(windows.X), fields_in_memory(windows.X, m)))
         sums: Any = [0.0] * points
-        for fields in steps:
-            self._add_fields(fields, sums, windows.intercept and len(steps) == 1)
+        for fields in field_blocks:
+            self._add_fields(fields, sums, windows.intercept and len(field_blocks) == 1)
         self.means = None
         if windows.intercept:
             self.means = xp.stack(sums) / windows.total
-            if len(steps) > 1:  # T has no mean, so that b needs no correction
+            if len(field_blocks) > 1:  # T has no mean, so that b needs no correction
                 self.A -= windows.total * (xp.matrix_transpose(self.means) @ self.means)
 
     def _add_fields(self, fields: slice, sums: list[Any], centred: bool) -> None:
-        """Add the moments of some fields, and add their kernel values at grid point p to sums[p].
+        """Add the moments of a slice of fields, and their kernel values at grid point p to sums[p].
 
-        With `centred`, the mean kernel values of these fields are subtracted.
+        With `centred`, the mean kernel values of these fields are subtracted first.
         """
         windows, xp = self.windows, namespace(self.windows.X)
         T = xp.reshape(windows.T, (count(windows.X), -1, windows.T.shape[1]))
@@ -191,14 +193,14 @@ class LandmarkMoments:
         return cholesky_with_jitter(self.K)
 
     def factor(self, alpha: float) -> PositiveDefinite:
-        """Return A + αK, factored; A is the moment, K the Gram matrix of the landmarks."""
+        """Return the Cholesky factor of A + αK, with moment A and landmark Gram matrix K."""
         return PositiveDefinite(cholesky_with_jitter(self.A + alpha * self.K))
 
     @cached_property
     def spectral_basis(self) -> WindowBasis:
-        """The basis of eigenvectors of the low-rank Gram matrix of all windows.
+        """The eigenbasis of the low-rank Gram matrix of all windows, for all ridge parameters.
 
-        It is made of the eigenvectors of the moment L⁻¹A L⁻ᵀ of whitened kernel values.
+        It is computed from the eigenvectors of the moment L⁻¹A L⁻ᵀ of whitened kernel values.
         """
         xp = namespace(self.A)
         half = solve_triangular(self.root, self.A)
@@ -211,10 +213,11 @@ class LandmarkMoments:
         return self._basis(s, take_columns(M, kept), s**-0.5, s**0.5)
 
     def ridge_basis(self, ridge: float) -> WindowBasis:
-        """Return a basis that is right at one ridge only, by a Cholesky factor of A + ridge · K.
+        """Return a basis for a single ridge, by a Cholesky factor instead of eigenvectors.
 
-        With CCᵀ = A + ridge · K the smoother is H = kᵀC⁻ᵀC⁻¹k. Written with equal eigenvalues s of
-        any size, all formulas of a spectrum hold, except for the determinant.
+        With the moment A, the landmark Gram matrix K and CCᵀ = A + ridge · K, the smoother of
+        kernel values k is H = kᵀC⁻ᵀC⁻¹k. With scaled rows and equal eigenvalues s, all formulas of
+        a spectrum hold, except for the determinant.
         """
         upper = namespace(self.A).matrix_transpose(self.factor(ridge).factor)
         M = triangular_inverse(upper, lower=False)
@@ -226,7 +229,7 @@ class LandmarkMoments:
     def _basis(
         self, s: Array, M: Array, rows: Array, new: Array, prior_level: float | None = None
     ) -> WindowBasis:
-        """Return a basis with these eigenvalues, coordinates and scales, and the targets in it."""
+        """Return the `WindowBasis` with these eigenvalues, coordinates M and scales."""
         targets = rows[:, None] * (namespace(M).matrix_transpose(M) @ self.b)
         return WindowBasis(
             self.landmarks, self.means, self.root, s, M, rows, new, targets, prior_level
@@ -240,12 +243,12 @@ def _mean_diagonal(K: Array) -> float:
 
 
 def fields_in_memory(A: Array, entries: int) -> int:
-    """Return how many fields to process at once if each has `entries` kernel values."""
+    """Return the number of fields to process at once if each has `entries` kernel values."""
     return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
 
 
 def cholesky_with_jitter(K: Array) -> Array:
-    """Return the Cholesky factor of K, with a small ridge added where rounding requires it."""
+    """Return the Cholesky factor of K; add a small ridge if rounding requires it."""
     level, mean = 0.0, _mean_diagonal(K)
     for _ in range(8):
         try:

@@ -1,4 +1,4 @@
-"""The ridge regression that finds a local law, by the moments of the windows of all fields."""
+"""Ridge regression for the coefficients of a local law, from moments of the windows of fields."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..operators import Moments
 from .local_law import FieldSolver, fields_at_once, with_constants
 
 DAMPED = 0.02
-"""The damping of solutions over the squared violation of the law by left-out fields."""
+"""The ratio of the damping to the squared violation of the law by left-out fields."""
 
 
 class Law(NamedTuple):
-    """A fitted local law: weights of the window features, and a constant per grid point."""
+    """A fitted local law: weights of the window features, and one constant per grid point."""
 
     weights: Array
     constants: Array
 
 
 class LawRegression:
-    """Ridge regression of each output value on its neighbours; windows give the coefficients.
+    """Ridge regression of each output value on its neighbours, with coefficients linear in windows.
 
-    A row has the features of the window of a grid point times each regressor of `Stencil`, and
-    with an intercept a column for each grid point, which the ridge does not shrink.
+    A regression row holds the features of the input window of a grid point times each regressor of
+    `Stencil`. With an intercept there is a column for each grid point, which is not penalised.
 
     Parameters
     ----------
     solver, features
-        The solver of a law for whole fields, and the features of a window.
+        The solver of a law for complete fields, and the feature map of a window.
     X, Y
         Inputs, and outputs (n, size).
     folds
@@ -82,9 +82,9 @@ class LawRegression:
         return Moments.of(D, target[:, None] / self.scale)
 
     def fit_law(self, moments: Moments, alpha: float) -> Law:
-        """Return the law that solves the ridge regression of these moments.
+        """Solve the ridge regression given by `moments`, and return the law.
 
-        It is NaN where alpha is lost in rounding.
+        The weights are NaN if alpha is lost in rounding.
         """
         xp, points = namespace(moments.uu), self.stencil.points
         width = moments.uu.shape[0] - (points if self.intercept else 0)
@@ -107,7 +107,7 @@ class LawRegression:
     def left_out_errors(
         self, fields: np.ndarray, alphas: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return errors and violations of laws fitted without a field's fold, (fields, alphas)."""
+        """Return errors and violations (fields, alphas) by laws fitted without the field's fold."""
         found = []
         for fold in np.unique(self.folds[fields]):
             others = reduce(add, [m for i, m in enumerate(self.fold_moments) if i != fold])
@@ -117,10 +117,10 @@ class LawRegression:
         return np.concatenate(errors), np.concatenate(violations)
 
     def evaluate(self, fields: np.ndarray, laws: Sequence[Law]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of laws on fields, and how much the true outputs violate each law.
+        """Return the prediction errors of laws on fields, and how much true outputs violate them.
 
-        One row for each field, one column for each law. Errors are relative to the length of the
-        output, and infinite without a solution. Violations are those of the true outputs.
+        Both have one row per field and one column per law. Errors are relative to the norm of the
+        output, and infinite without a solution.
         """
         X, Y = take(self.X, fields), take(self.Y, fields)
         U = self.features.transform(self.stencil.windows(X))
@@ -144,6 +144,7 @@ def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def damping_of(violations: np.ndarray) -> np.ndarray:
     """Return the damping of each law (column), given the violations by true outputs (rows).
 
-    An output of typical length is as likely to violate the law by so much as to be that long.
+    The damping is proportional to the squared median violation, as in a Gaussian model in which an
+    output of typical norm is as likely as a violation of this size.
     """
     return DAMPED * np.median(violations, axis=0) ** 2

@@ -117,7 +117,7 @@ class LeaveOneOut:
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), len(flat), -1))
 
     def _batches(self, matrices: int) -> Iterator[np.ndarray]:
-        """Yield batches of groups of equal size that fit into memory with `matrices` each."""
+        """Yield batches of groups of equal size; `matrices` matrices per group fit into memory."""
         rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
             size = same.shape[1]
@@ -153,10 +153,10 @@ def solve_groups_by_woodbury(
     return xp.stack(found)
 
 
-def residuals_and_trace(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
-    """Return the residuals T - HT of the fit, and the trace of I - H for each direction.
+def residuals_and_degrees_of_freedom(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
+    """Return the residuals, and the residual degrees of freedom tr(I - H) of each direction.
 
-    Generalised cross-validation divides by the mean of these traces over all parts, which does not
+    Generalised cross-validation divides by the mean of 1 - H_ii over all parts, which does not
     depend on the basis of the outputs.
     """
     R, rest = next(part.residual_path([alpha]))

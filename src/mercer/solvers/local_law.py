@@ -1,4 +1,8 @@
-"""Local laws: equations between the grid points of a field and their neighbours, and solutions."""
+"""Local laws: linear equations between each grid point of a field and its neighbours.
+
+The coefficients of the equations depend on a window of the input field. A prediction solves the
+equations of all grid points.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +34,15 @@ from ..spaces import Fields
 from ..spaces.fields import Grid
 
 WINDOW_ROWS, DEVICE_ROWS = 2**14, 2**18
-"""Windows whose features are computed at once."""
+"""The number of windows to process at once, on a processor and on an accelerator."""
 ROUNDING = 1e-15
-"""The least damping of a singular system, relative to it."""
+"""The smallest damping of a singular linear system, relative to its norm."""
 BORDER = 2.0
-"""The distance of a grid point inside the field from one outside, in standard deviations."""
+"""The value that marks grid points inside the field; points outside have 0."""
 
 
 def neighbourhoods(grid: Grid, radius: float, centre: bool) -> Windows:
-    """Return the grid points up to distance `radius` of each unmasked grid point.
+    """Return the grid points up to the distance `radius` from each unmasked grid point.
 
     `centre` includes the grid point itself.
     """
@@ -51,14 +55,14 @@ def neighbourhoods(grid: Grid, radius: float, centre: bool) -> Windows:
 
 @dataclass(frozen=True)
 class Stencil:
-    """The input window and the output neighbours that a local law relates at each grid point.
+    """The input window and the output neighbours of each grid point, which a local law relates.
 
     Attributes
     ----------
     fields, shape
-        The space of the inputs, and the shape of one input.
+        The space of the input fields, and the shape of one input.
     radius, reach
-        The radius of the input window and of the output neighbourhood.
+        The radius of the input window, and that of the output neighbourhood.
     shift, spread
         The mean and the standard deviation of each channel of the inputs.
     """
@@ -71,7 +75,7 @@ class Stencil:
     spread: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a loaded stencil whose grid or neighbourhoods exceed the limits."""
+        """Raise an error if the grid or the neighbourhoods of a loaded stencil are too large."""
         sizes = isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4
         must(sizes, "shape is not a tuple of sizes")
         for size in self.shape:
@@ -80,9 +84,9 @@ class Stencil:
         number = float(np.prod([float(s) for s in self.shape]))
         for radius in (self.radius, self.reach):
             must(isinstance(radius, float) and radius > 0, "radius and reach are not lengths")
-            lines = zip(self.grid.shape, self.grid.spacing, strict=True)
-            around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
-            must(number * around <= limits.size, "grid points and neighbours are too many")
+            axes = zip(self.grid.shape, self.grid.spacing, strict=True)
+            neighbours = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in axes])
+            must(number * neighbours <= limits.size, "grid points and neighbours are too many")
         array(self.shift, "shift", np.float64, self.grid.channels)
         array(self.spread, "spread", np.float64, self.grid.channels)
 
@@ -93,12 +97,12 @@ class Stencil:
 
     @cached_property
     def window(self) -> Windows:
-        """The input window of each grid point."""
+        """The input window of each grid point, with the grid point itself."""
         return neighbourhoods(self.grid, self.radius, centre=True)
 
     @cached_property
     def neighbours(self) -> Windows:
-        """The output neighbours of each grid point."""
+        """The output neighbours of each grid point, without the grid point itself."""
         return neighbourhoods(self.grid, self.reach, centre=False)
 
     @property
@@ -107,9 +111,9 @@ class Stencil:
         return len(self.grid.live)
 
     def windows(self, A: Array) -> Array:
-        """Return the standardised input window of each grid point, with an indicator of the border.
+        """Return the standardised window of each grid point of fields A, with an inside indicator.
 
-        One row for each grid point of each field.
+        There is one row for each grid point of each field.
         """
         xp = namespace(A)
         A = (self.grid.split(A) - like(self.shift, A)) / like(self.spread, A)
@@ -120,21 +124,21 @@ class Stencil:
         return xp.reshape(xp.concat([values, inside], axis=3), (-1, width))
 
     def at_points(self, Y: Array) -> Array:
-        """Return the values of outputs (n, size) at the unmasked grid points."""
+        """Return the values of output fields Y (n, size) at the unmasked grid points."""
         return take_columns(Y, self.grid.live)
 
     def neighbour_values(self, Y: Array) -> Array:
-        """Return the neighbour values of each grid point for outputs (n, size).
+        """Return the values of output fields Y (n, size) at the neighbours of each grid point.
 
-        The shape of the result is (n, points, number of neighbours).
+        The result has the shape (n, points, number of neighbours).
         """
         return self.neighbours.values(Y[:, :, None])[:, :, :, 0]
 
     def regressors_and_target(self, Y: Array) -> tuple[Array, Array]:
-        """Return the regressors and the target of the law for outputs (n, size).
+        """Return regressors and target of the law's linear regression, for output fields (n, size).
 
-        The regressors are 1, the deviations of the neighbours from their mean, and that mean; the
-        target is the output less the mean of its neighbours. One row for each grid point.
+        The regressors are 1, the deviations of the neighbours from their mean, and that mean. The
+        target is the output minus the mean of its neighbours. There is one row per grid point.
         """
         xp, values = namespace(Y), self.neighbour_values(Y)
         mean = xp.mean(values, axis=2)[:, :, None]
@@ -149,7 +153,7 @@ class Stencil:
         return weights + (1.0 + mean) / weights.shape[2], C[:, :, 0]
 
     def violations(self, C: Array, Y: Array) -> np.ndarray:
-        """Return how much outputs (n, size) violate the law C, relative to their lengths."""
+        """Return the relative residual of each output field (n, size) in the law with weights C."""
         xp, (weights, constants) = namespace(C), self.equation(C)
         outputs = self.at_points(Y)
         rest = host(outputs - xp.sum(weights * self.neighbour_values(Y), axis=2) - constants)
@@ -171,12 +175,12 @@ class Stencil:
 
 @dataclass(frozen=True)
 class FieldSolver:
-    """Solves a local law for complete fields, and damps solutions unlike the training outputs.
+    """Solver of a local law for complete fields; it damps solutions far from training outputs.
 
     Attributes
     ----------
     stencil
-        The input window and the output neighbours that the law relates.
+        The input windows and the output neighbours that the law relates.
     centre, bound
         The mean of the training outputs at the unmasked grid points, and the distance from it
         beyond which solutions are damped.
@@ -187,12 +191,15 @@ class FieldSolver:
     bound: float
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a loaded solver whose centre or bound does not fit the grid."""
+        """Raise an error if centre or bound of a loaded solver do not fit the grid."""
         array(self.centre, "centre", np.float64, self.stencil.points)
         must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
 
     def solve(self, C: Array, damping: Any) -> np.ndarray:
-        """Return the fields (n, size) that satisfy the laws C, (n, points, number)."""
+        """Return the fields (n, size) that satisfy the laws with coefficients C, one per field.
+
+        C has the shape (n, points, number of coefficients).
+        """
         weights, constants = map(host, self.stencil.equation(C))
         centre = self.centre / self.bound
         Y = np.zeros((len(weights), self.stencil.grid.size))
@@ -207,7 +214,8 @@ class FieldSolver:
 class LocalLawMap(FeatureMap):
     """The map from inputs x to fields y that satisfy a local law at every grid point.
 
-    y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) for every grid point p and offset o.
+    The law is y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) for every grid point p, with a sum
+    over the offsets o of the neighbours.
 
     Parameters
     ----------
@@ -216,7 +224,7 @@ class LocalLawMap(FeatureMap):
     law : FeatureMap
         The coefficients of the law as a function of a window.
     constant : array of shape (points,)
-        A constant of each grid point that is added to c.
+        The constant of each grid point that is added to c.
     damping : float
         The damping of solutions beyond the bound, as in `damped_solution`.
     unit : float
@@ -230,7 +238,7 @@ class LocalLawMap(FeatureMap):
     unit: float
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a loaded map whose coefficients or constants do not fit the stencil."""
+        """Raise an error if coefficients or constants of a loaded map do not fit the stencil."""
         stencil = self.solver.stencil
         number = 2 + stencil.neighbours.index.shape[1]
         array(self.law.coefficients, "law", np.float64, None, number)
@@ -239,14 +247,14 @@ class LocalLawMap(FeatureMap):
         must(isinstance(self.unit, float) and self.unit > 0, "unit is not a positive number")
 
     def transform(self, A: Items) -> Array:
-        """Return the predicted fields, which obey the law, one row per input."""
-        own, stencil = like(A, self.law.coefficients), self.solver.stencil
-        found = []
-        for rows in blocks(count(A), fields_at_once(stencil, own)):
-            values = self.law.transform(stencil.windows(own[rows, ...]))
-            C = with_constants(values, like(self.constant, own))
-            found.append(self.solver.solve(C, self.damping))
-        Y = self.unit * np.concatenate(found)
+        """Return the predicted fields, which satisfy the law, one row per input."""
+        fields, stencil = like(A, self.law.coefficients), self.solver.stencil
+        predictions = []
+        for rows in blocks(count(A), fields_at_once(stencil, fields)):
+            values = self.law.transform(stencil.windows(fields[rows, ...]))
+            C = with_constants(values, like(self.constant, fields))
+            predictions.append(self.solver.solve(C, self.damping))
+        Y = self.unit * np.concatenate(predictions)
         return like(Y, A) if is_foreign(A) else Y
 
 
@@ -256,7 +264,7 @@ def fields_at_once(stencil: Stencil, A: Array) -> int:
 
 
 def with_constants(values: Array, constants: Array) -> Array:
-    """Reshape window coefficients to (n, points, number); add `constants` to the first one."""
+    """Reshape law coefficients to (n, points, number); add `constants` to the first ones."""
     C = namespace(values).reshape(values, (-1, constants.shape[0], values.shape[1]))
     C[:, :, 0] += constants
     return C
@@ -265,9 +273,9 @@ def with_constants(values: Array, constants: Array) -> Array:
 def damped_solution(
     A: csc_array, right: np.ndarray, centre: np.ndarray, damping: float
 ) -> np.ndarray:
-    """Solve A y = right, with damping where the solution is farther than 1 from `centre`.
+    """Solve A y = right, with damping if the solution is farther than 1 from `centre`.
 
-    Such a system is nearly singular, or the field is unlike any before. The damped solution
+    Such a system is nearly singular, or the field differs from all training fields. The solution
     minimises ‖A y - right‖² + damping ‖y - centre‖², so that
     ‖y - centre‖ ≤ ‖A centre - right‖ / (2 √damping).
 

@@ -1,4 +1,4 @@
-"""Scalar kernels times operators in input coordinates of low rank: rows, spectrum and solution."""
+"""Scalar kernels times operators with low-rank input features u(x): rows, spectrum, solution."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from .outputs import Cache
 from .reduction import Reduction, weighted_mean
 
 SMALLEST_EIGENVALUE = float(np.finfo(np.float64).tiny)
-"""What eigenvalues of coordinates that are all zero are set to."""
+"""The value that replaces eigenvalues of a moment of zero coordinates."""
 ONE_THREAD_RANK = 1024
-"""Ranks up to which threads of products would only wait for each other."""
+"""The largest rank for which products on one thread are faster."""
 
 
 @dataclass(frozen=True)
 class InputRows:
-    """Training inputs in coordinates of a low-rank feature map u(x).
+    """The training inputs in coordinates of a low-rank feature map u(x), centred and weighted.
 
     Attributes
     ----------
     map
         The fitted feature map.
     rows
-        Coordinates less the mean, times the roots of the weights; of a stream those of a sample.
-        None where the moment is all that is needed.
+        The coordinates minus their mean, times the roots of the weights; those of a sample for a
+        stream. None if only the moment is needed.
     mean
         The weighted mean of the coordinates of all examples; None without an intercept.
     moment
-        S_uu over all examples, about the mean.
+        The moment S_uu = UᵀU of centred and weighted coordinates U of all examples.
     weights, total
-        Sample weights of the rows, and the sum of those of all examples.
+        The sample weights of the rows, and the sum of the weights of all examples.
     """
 
     map: FeatureMap
@@ -61,7 +61,7 @@ class InputRows:
 
     @classmethod
     def of(cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool) -> InputRows:
-        """Return the training inputs from their coordinates U, one row per example."""
+        """Center and weight the coordinates U of the training inputs, one row per example."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
         if issparse(U):
@@ -72,7 +72,7 @@ class InputRows:
                 )
             rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
             return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
-        if intercept:  # twice: the first mean is rounded, and constants are to be left out of rows
+        if intercept:  # twice, because the first mean is rounded
             mean = weighted_mean(U, weights)
             rest = weighted_mean(U - mean, weights)
             mean, rows = mean + rest, (U - mean) - rest
@@ -96,9 +96,9 @@ class InputRows:
 
 @dataclass(frozen=True)
 class SpectrumArrays:
-    """Eigenvalues s and eigenvectors P of the moment S_uu, and arrays with a row per example.
+    """Eigenvalues s and eigenvectors P of a moment UᵀU, and arrays with one row per example.
 
-    The arrays are the basis E, √w and the constants N of `InputSpectrum`.
+    The arrays are the eigenvectors E, √w (`roots`) and the constants N of `InputSpectrum`.
     """
 
     s: Array
@@ -109,26 +109,27 @@ class SpectrumArrays:
 
 
 class LowRankSpectrum(InputSpectrum):
-    """Inputs in low-rank coordinates u(x), by the spectrum of their second moment.
+    """Eigenvalues and eigenvectors of the input Gram matrix UUᵀ of low-rank coordinates U.
 
-    S_uu = UᵀU = P diag(s) Pᵀ and E = U P diag(s)^{-1/2}, for centred and weighted coordinates U.
+    U holds the centred and weighted coordinates u(x). From UᵀU = P diag(s) Pᵀ follow the
+    eigenvectors E = U P diag(s)^{-1/2} of UUᵀ.
 
-    Coordinates and spectrum are computed when they are first needed. One solution under a multiple
-    of the identity takes a Cholesky factor of the moment instead, and no coordinates in memory.
+    Coordinates and spectrum are computed on first use. One solution under a multiple of the
+    identity uses a Cholesky factor of UᵀU instead, without all coordinates in memory.
 
     Parameters
     ----------
     make
         A function that returns the training inputs in coordinates.
     moments
-        A function of the targets T that returns the inputs without rows, and the moment S_uT; None
-        to solve by the spectrum only.
+        A function of the targets T that returns the inputs with their moment, and the moment UᵀT of
+        inputs and targets; None to solve by the spectrum only.
     """
 
     cached_rows: InputRows | None = None
-    """The training inputs in coordinates once they are computed."""
+    """The value of `input_rows` once it is computed."""
     cached: SpectrumArrays | None = None
-    """The spectrum once it is computed."""
+    """The value of `factored` once it is computed."""
 
     def __init__(
         self,
@@ -139,7 +140,7 @@ class LowRankSpectrum(InputSpectrum):
 
     @property
     def input_rows(self) -> InputRows:
-        """The training inputs in coordinates."""
+        """The training inputs in coordinates, computed on first use."""
         if self.cached_rows is None:
             assert self.make is not None
             self.cached_rows = self.make()
@@ -147,7 +148,7 @@ class LowRankSpectrum(InputSpectrum):
 
     @property
     def factored(self) -> SpectrumArrays:
-        """The spectrum of the moment, and the basis that follows from it."""
+        """The eigenvalues s, the eigenvectors P and the basis E, computed on first use."""
         if self.cached is None:
             self.cached = self._factor_rows() if self.orthonormal else self._factor_moment()
         return self.cached
@@ -162,57 +163,56 @@ class LowRankSpectrum(InputSpectrum):
 
     @property
     def orthonormal(self) -> bool:  # type: ignore[override]
-        """Whether the basis comes from the rows of all examples, not from their moment."""
-        at = self.input_rows
-        if not at.all_rows or issparse(at.rows):
+        """Whether the basis E is computed from the rows of all examples, not from their moment."""
+        inputs = self.input_rows
+        if not inputs.all_rows or issparse(inputs.rows):
             return False
-        return at.rows.shape[0] > (at.mean is not None) and at.rows.shape[1] > 0
+        return inputs.rows.shape[0] > (inputs.mean is not None) and inputs.rows.shape[1] > 0
 
     @property
     def all_rows(self) -> bool:  # type: ignore[override]
-        """Whether the rows are those of all training examples."""
-        at = self.input_rows
-        return at.all_rows or (at.weights is None and at.rows.shape[0] == at.total)
+        """Whether there is a row for each training example, not only for a sample."""
+        inputs = self.input_rows
+        return inputs.all_rows or (inputs.weights is None and inputs.rows.shape[0] == inputs.total)
 
     @property
     def complete(self) -> bool:  # type: ignore[override]
-        """Whether basis and constants span all rows."""
+        """Whether the columns of E and the constants are a complete basis of the rows."""
         return self.orthonormal and self.s.shape[0] + self.constant_count == self.size
 
     def _factor_moment(self) -> SpectrumArrays:
-        """Return the spectrum from the moment of the coordinates.
+        """Return the spectrum by an eigendecomposition of the moment of the coordinates.
 
-        Small eigenvalues of a stream are raised to the rounding error of the moment.
-
-        New inputs may be long along directions that are short in the training inputs.
+        Small eigenvalues of a stream are raised to the rounding error of the moment, because new
+        inputs may be long along directions that are short in the sample.
         """
-        at = self.input_rows
+        inputs = self.input_rows
         scale = self._rounding() ** 2 / EPS
-        s, P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
-        if P is None:  # no coordinate at all
-            P = at.moment
-        elif not at.all_rows:
+        s, P = eigh(inputs.moment, "input moment", drop=inputs.all_rows, scale=scale)
+        if P is None:  # there are no coordinates
+            P = inputs.moment
+        elif not inputs.all_rows:
             xp, p = namespace(s), int(s.shape[0])
             floor = p * EPS * max(float(s[-1]), scale, SMALLEST_EIGENVALUE / EPS)
             s = xp.where(s > floor, s, xp.full_like(s, floor))
-        return self._with_basis(s, P, at)
+        return self._with_basis(s, P, inputs)
 
     def _rounding(self) -> float:
-        """Return the rounding error that centring the coordinates leaves."""
-        at = self.input_rows
-        if at.mean is None:
+        """Return the norm of the rounding error of centred coordinates."""
+        inputs = self.input_rows
+        if inputs.mean is None:
             return 0.0
-        return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
+        return EPS * float(inputs.total * namespace(inputs.mean).sum(inputs.mean**2)) ** 0.5
 
     def _factor_rows(self) -> SpectrumArrays:
-        """Return the spectrum from an SVD of the rows, accurate also for small eigenvalues.
+        """Return the spectrum by an SVD of the rows, accurate also for small eigenvalues.
 
-        Constants are reflected away as in exact fits: what rounding leaves of them in the centred
-        rows would dominate the directions of small s.
+        Constants are removed by a reflection as in exact fits: rounding errors of centred rows
+        would dominate the directions of small eigenvalues.
         """
-        at = self.input_rows
-        reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
-        rows = reduction.reduce_rows(at.rows)
+        inputs = self.input_rows
+        reduction = Reduction.of(inputs.weights, inputs.mean is not None, inputs.rows)
+        rows = reduction.reduce_rows(inputs.rows)
         xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
         Q, R = xp.linalg.qr(rows if tall else xp.matrix_transpose(rows))
         left, sigma, Pt = xp.linalg.svd(R)
@@ -224,14 +224,14 @@ class LowRankSpectrum(InputSpectrum):
         return SpectrumArrays(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots, reduction.N)
 
     @staticmethod
-    def _with_basis(s: Array, P: Array, at: InputRows) -> SpectrumArrays:
-        """Return the spectrum (s, P) with the basis of the rows of `at`."""
-        E, N = dense(at.rows @ P) / namespace(s).sqrt(s), None
-        roots = None if at.weights is None else like(np.sqrt(at.weights)[:, None], E)
-        if at.mean is not None:
+    def _with_basis(s: Array, P: Array, inputs: InputRows) -> SpectrumArrays:
+        """Return the `SpectrumArrays` of `inputs`, given eigenvalues s and eigenvectors P."""
+        E, N = dense(inputs.rows @ P) / namespace(s).sqrt(s), None
+        roots = None if inputs.weights is None else like(np.sqrt(inputs.weights)[:, None], E)
+        if inputs.mean is not None:
             ones = like(np.ones((E.shape[0], 1)), E) if roots is None else roots
-            # The rows may be some of all: the constant has its length over all examples.
-            N = ones * at.total**-0.5
+            # The rows may be a sample: the constant has norm 1 over all examples.
+            N = ones * inputs.total**-0.5
         return SpectrumArrays(s, P, E, roots, N)
 
     def without_training_rows(self) -> LowRankSpectrum:
@@ -243,7 +243,7 @@ class LowRankSpectrum(InputSpectrum):
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:
-        """Return a copy of the spectrum whose training rows are the inputs X with these weights."""
+        """Return a copy whose rows are those of the inputs X, with the given sample weights."""
         other = LowRankSpectrum(None)
         rows = centred_rows(self.input_rows.map, X, weights, self.mean)
         other.cached_rows = replace(self.input_rows, rows=rows, weights=weights, all_rows=False)
@@ -251,7 +251,7 @@ class LowRankSpectrum(InputSpectrum):
         return other
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project new inputs on the eigenvectors; prior variances are those of the full kernel."""
+        """Project new inputs on the eigenvectors; `prior` adds variances of the full kernel."""
         U = dense(self.input_rows.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
         if prior:
@@ -261,7 +261,7 @@ class LowRankSpectrum(InputSpectrum):
         return ProjectedInputs((C @ self.P) * xp.sqrt(self.s), own)
 
     def prior_covariance(self, X: Items) -> Array:
-        """Return the kernel matrix of new inputs under the full kernel, centred if needed."""
+        """Return the matrix of the full kernel between new inputs, centred with an intercept."""
         K = self.input_rows.map.kernel_(X, X)
         if self.mean is None:
             return K
@@ -271,11 +271,13 @@ class LowRankSpectrum(InputSpectrum):
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
         if self.cached is None and self.moments is not None and smoother.positive_multiple:
-            at, cross = self.moments(smoother.T)
+            inputs, cross = self.moments(smoother.T)
             try:
-                with few_threads(int(at.moment.shape[0])):
-                    coef = factor_with_ridge(at.moment, alpha / float(smoother.b[0])).solve(cross)
-                return at.linear_map(coef)
+                with few_threads(int(inputs.moment.shape[0])):
+                    coef = factor_with_ridge(inputs.moment, alpha / float(smoother.b[0])).solve(
+                        cross
+                    )
+                return inputs.linear_map(coef)
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
         D = smoother.coefficients(alpha, Q)
@@ -283,37 +285,37 @@ class LowRankSpectrum(InputSpectrum):
 
 
 def few_threads(rank: int | None) -> Any:
-    """Return a context in which products of rank `rank` run on one thread each if it is small."""
+    """Return a context manager that limits products of a small rank to one thread."""
     return one_thread_each() if rank is not None and rank <= ONE_THREAD_RANK else nullcontext()
 
 
 def centred_rows(
     map: FeatureMap, X: Items, weights: np.ndarray | None, mean: Array | None
 ) -> Array:
-    """Return the coordinates of inputs X less the mean, times the roots of the weights."""
+    """Return the coordinates of inputs X minus `mean`, times the roots of the weights."""
     U = dense(map.transform(X))
     U = U if mean is None else U - mean
     return U if weights is None else like(np.sqrt(weights)[:, None], U) * U
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
-    """Return whether a separable problem is solved without output coordinates."""
+    """Return whether a separable problem can be solved without output coordinates."""
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
 def low_rank_input_rows(problem: Problem) -> InputRows:
-    """Fit the feature map of a problem and return its inputs in coordinates."""
+    """Fit the input feature map of a problem, and return the training inputs in coordinates."""
     map, U = problem.inputs.coordinates
     return InputRows.of(map, U, problem.weights, problem.intercept)
 
 
 def low_rank_spectrum(problem: Problem) -> LowRankSpectrum:
-    """Return the low-rank inputs of a problem, whose coordinates are computed on first use."""
+    """Return the low-rank input spectrum of a problem, computed on first use."""
     return LowRankSpectrum(partial(low_rank_input_rows, problem), partial(moments_with, problem))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem with low-rank input features."""
+    """Factor a problem with low-rank input features, by the spectrum of their moment."""
     spectrum = cache.spectrum(problem.inputs.kernel, low_rank_spectrum, problem)
     if needs_no_coordinates(problem, want):
         return factor_spanned(problem, spectrum)
@@ -324,29 +326,33 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:
-    """Return the inputs of a problem by their moment, and their moment with the targets T."""
+    """Return the moment of the input coordinates U of a problem, and their moment UᵀT.
+
+    T are the targets. The first moment is part of an `InputRows` object.
+    """
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
         assert side.features is not None
         with few_threads(side.features.rank):
             return moments_in_blocks(problem, side.map, side.sample, T)
-    at = low_rank_input_rows(problem)
-    return at, at.rows.T @ T
+    inputs = low_rank_input_rows(problem)
+    return inputs, inputs.rows.T @ T
 
 
 def moments_in_blocks(
     problem: Problem, map: FeatureMap, sample: np.ndarray, T: Array
 ) -> tuple[InputRows, Array]:
-    """Return what `moments_with` returns, with input coordinates computed in blocks."""
+    """Return the result of `moments_with`, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
-    bare, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
+    unprojected, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
-    weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
+    all_roots = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
 
     def rows(block: slice) -> tuple[Array, Array, Array]:
-        U, V = bare.transform(part(X, block)) - origin, T[block]
-        roots: Any = 1.0 if weigh is None else weigh[block]
-        return (U if weigh is None else roots * U), V, roots
+        """Return weighted input coordinates, targets and roots of the weights of some rows."""
+        U, V = unprojected.transform(part(X, block)) - origin, T[block]
+        roots: Any = 1.0 if all_roots is None else all_roots[block]
+        return (U if all_roots is None else roots * U), V, roots
 
     step = rows_at_once(some.shape[1] + T.shape[1])
     found = moments_of_rows(rows, n, step, problem.inputs.kernel.on_vectors)
@@ -356,14 +362,26 @@ def moments_in_blocks(
     about = u / problem.total if problem.intercept else -origin
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
-    at = InputRows(map, None, mean, uu, problem.weights, problem.total)
-    return at, uv - np.outer(about, found.v)
+    inputs = InputRows(map, None, mean, uu, problem.weights, problem.total)
+    return inputs, uv - np.outer(about, found.v)
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:
-    """Return the ridge coefficients, shape (p, q), of g(x) = u(x) @ coef from moments.
+    """Return the ridge coefficients (p, q) of g(x) = u(x) @ coef, from moments.
 
-    `B` is the matrix of the output operator.
+    Parameters
+    ----------
+    moments : Moments
+        The second moments of input coordinates u(x) and output coordinates.
+    B : array of shape (q, q)
+        The matrix of the output operator.
+    alpha : float
+        The ridge parameter.
+
+    Returns
+    -------
+    array of shape (p, q)
+        The coefficients.
 
     Examples
     --------
@@ -376,9 +394,9 @@ def ridge(moments: Moments, B: Any, alpha: float) -> Array:
     """
     s, P = eigh(moments.uu, "input moment", drop=False)
     b, Q = eigh(B, "output operator", drop=False)
-    turn = namespace(moments.vu).matrix_transpose
+    transpose = namespace(moments.vu).matrix_transpose
     C = moments.vu if P is None else moments.vu @ P
-    C = C if Q is None else turn(Q) @ C
-    C = turn(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
+    C = C if Q is None else transpose(Q) @ C
+    C = transpose(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
     C = C if P is None else P @ C
-    return C if Q is None else C @ turn(Q)
+    return C if Q is None else C @ transpose(Q)

@@ -1,4 +1,4 @@
-"""Margin-rescaled learning over candidates: its dual, by pairwise Frank–Wolfe steps."""
+"""Large-margin learning over candidates (margin rescaling): dual ascent by Frank–Wolfe steps."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ from .._base.arrays import Array, host
 from ..operators import BlockGram
 
 JOINT_PAIRS = 4000
-"""Pairs of an input and a candidate up to which the joint Gram matrix of all of them is made."""
+"""The largest number of pairs (input, candidate) for which a joint Gram matrix is computed."""
 
 
 class JointMargins:
-    """The scores ⟨w, Φ(x_i, y_c)⟩ of inputs i and candidates c, updated as w changes.
+    """The scores ⟨w, Φ(x_i, y_c)⟩ of inputs x_i and candidates y_c, for any joint kernel.
 
-    With the joint Gram matrix of all pairs, J (n, m, n, m): for any joint kernel, small n.
+    They are updated by the joint Gram matrix J (n, m, n, m) of all pairs as w changes.
+
+    Parameters
+    ----------
+    J
+        The joint Gram matrix.
     """
 
     def __init__(self, J: np.ndarray):
         self.J, self.F = np.ascontiguousarray(J), np.zeros(J.shape[:2])
 
     def scores(self) -> np.ndarray:
-        """Return the scores of all inputs and candidates, (n, m)."""
+        """Return the current scores of all inputs and candidates, (n, m)."""
         return self.F
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
-        """Take pairwise steps for the examples in the given order; change `weights` in place.
+        """Take dual ascent steps for the examples in `order`; change scores and `weights` in place.
 
-        A step moves weight from the example's least to its most violated candidate (a to c), by
-        exact line search, and so adds step · (Φ(x_i, y_a) - Φ(x_i, y_c)) to w.
+        A step of example i moves weight from its least to its most violated candidate (a to c), by
+        exact line search. It adds step · (Φ(x_i, y_a) - Φ(x_i, y_c)) to w.
         """
         from ._margin_loops import sweep
 
@@ -36,23 +41,33 @@ class JointMargins:
 
 
 class PointMargins:
-    """The scores of `JointMargins` for operator-valued kernels, in O(n q) memory."""
+    """The scores ⟨h(x_i), v_c⟩ of inputs and candidates, for an operator-valued kernel.
+
+    They are those of `JointMargins`, in O(n q) memory instead of O(n² m²).
+
+    Parameters
+    ----------
+    gram
+        The Gram matrix of the inputs.
+    V
+        The output coordinates v_c of the candidates.
+    """
 
     def __init__(self, gram: BlockGram, V: Array):
         self.gram, self.points, self.V = gram, V, host(V)
         self.H = np.zeros((gram.rows.n, self.V.shape[1]))
 
     def scores(self) -> np.ndarray:
-        """Return the scores ⟨h(x_i), v_c⟩ of all inputs and candidates, (n, m)."""
+        """Return the current scores ⟨h(x_i), v_c⟩ of all inputs and candidates, (n, m)."""
         return self.H @ self.V.T
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
-        """Take a pairwise step for the examples in the given order; change `weights` in place."""
+        """Take one dual ascent step for each example in `order`; change `weights` in place."""
         for i in order:
             self._step(i, losses[i], weights[i])
 
     def _step(self, i: int, losses: np.ndarray, weights: np.ndarray) -> None:
-        """Take one pairwise step for example i, and update the points of all examples."""
+        """Take one dual ascent step for example i; update the points h(x_j) of all examples."""
         violations = losses + self.V @ self.H[i]
         best = int(violations.argmax())
         worst = int(np.where(weights > 0, violations, np.inf).argmin())
@@ -78,36 +93,34 @@ def margin_ascent(
     max_iter: int = 5000,
     seed: int = 0,
 ) -> tuple[np.ndarray, float, float, int]:
-    """Maximise the dual of a large-margin problem by pairwise steps.
+    """Maximise the dual of a large-margin problem by pairwise Frank–Wolfe steps.
 
     The dual is Σ a_ic ℓ_ic - ½‖w(a)‖² over a_i ≥ 0 with Σ_c a_ic = C, for examples i and candidates
-    c.
-
-    w(a) = Σ a_ic (Φ(x_i, y_i) - Φ(x_i, y_c)). A pass takes each example once, in random order, by
-    pairwise steps (`sweep`). The duality gap C Σ_i max_c m_ic - Σ a_ic m_ic with the
+    c, where w(a) = Σ a_ic (Φ(x_i, y_i) - Φ(x_i, y_c)). A pass takes steps for each example
+    in random order (`sweep`). The duality gap C Σ_i max_c m_ic - Σ a_ic m_ic with the
     violations m_ic = ℓ_ic - ⟨w, Φ(x_i, y_i) - Φ(x_i, y_c)⟩ is computed after every pass.
 
     Parameters
     ----------
     margins
-        The scores, with w = 0.
+        The scores at w = 0.
     losses
-        ℓ_ic, (n, m), zero where the candidate is the output itself.
+        The losses ℓ_ic, (n, m), zero if the candidate is the output itself.
     outputs_of_examples
-        For each example the candidate that is its output.
+        The number of the candidate that is the output of each example.
     C
-        What a unit of slack costs.
+        The cost of a unit of slack.
     tol
-        Stop when the gap is at most this share of the objective.
+        Stop if the duality gap is at most this fraction of the objective.
     max_iter
-        Passes at most.
+        The largest number of passes.
     seed
-        Of the order of examples.
+        The random seed of the order of examples.
 
     Returns
     -------
     tuple
-        The dual variables, (n, m), the primal objective, the duality gap and the passes taken.
+        The dual variables, (n, m), the primal objective, the duality gap and the number of passes.
 
     References
     ----------
@@ -123,9 +136,9 @@ def margin_ascent(
         passes += 1
         margins.sweep(losses, weights, rng.permutation(n))
         F = margins.scores()
-        ahead = F[np.arange(n), outputs_of_examples][:, None] - F
-        violations = losses - ahead
+        margin = F[np.arange(n), outputs_of_examples][:, None] - F
+        violations = losses - margin
         slack = C * float(violations.max(axis=1).sum())
-        objective = 0.5 * float((weights * ahead).sum()) + slack
+        objective = 0.5 * float((weights * margin).sum()) + slack
         gap = slack - float((weights * violations).sum())
     return weights, objective, gap, passes

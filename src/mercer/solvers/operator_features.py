@@ -1,4 +1,4 @@
-"""Ridge problems in random operator features, whose cost does not grow with n²."""
+"""Ridge problems with random features of operator-valued kernels, at a cost linear in n."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .slot_spectrum import SlotSpectrum
 
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why operator features do not accept a problem; None if they do."""
+    """Return the reason why operator features cannot solve a problem; None if they can."""
     if problem.loss is not None or want.judge != "closed":
         return f"{problem.inputs.features} go with the square loss and no learnt operator"
     return None
@@ -45,18 +45,19 @@ def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorizati
 
 
 class OperatorFeatureSpectrum(SlotSpectrum):
-    """Spectrum of the features Ψ of all slots (pairs of example and output component).
+    """Spectrum of the Gram matrix ΨᵀΨ of random features Ψ, with a column of Ψ per slot.
 
+    A slot is a pair of an example and an output component. With sample weights w_i,
     Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ and E = √w Ψᵀ P diag(s)^{-1/2}.
 
-    Rows of E are made where they are needed, and the spectrum when more than a solution is.
-    The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
+    Rows of E are computed when they are needed. A solution needs no spectrum: its normal equations
+    are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
     """
 
     in_memory = False
     features: Any
     cached: Any = None
-    """The spectrum once it is computed."""
+    """The value of `factored` once it is computed."""
 
     def __init__(self, map: Any, problem: Problem, V: Array):
         n, q = V.shape
@@ -76,7 +77,7 @@ class OperatorFeatureSpectrum(SlotSpectrum):
 
     @property
     def factored(self) -> tuple[Array, Array]:
-        """The eigenvalues s and eigenvectors P of the feature moment, computed on first use."""
+        """The eigenvalues s and eigenvectors P of the moment ΨΨᵀ, computed on first use."""
         if self.cached is None:
             self.cached = eigh(self.features.normal(self.uu), "moment of the features")
         return self.cached
@@ -91,12 +92,12 @@ class OperatorFeatureSpectrum(SlotSpectrum):
         return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Solve the normal equations; return the fitted map and its mean over the training data."""
+        """Solve the normal equations; return the fitted map and its mean over training inputs."""
         coef = self.features.solve(self.uu, self.vu, alpha)
         return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
     def _features(self, X: Items) -> Array:
-        """Return the features of all slots of X, (slots, features), centred with an intercept."""
+        """Return the features (slots, features) of inputs X, centred if there is an intercept."""
         U = self.features.transform(X)
         Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
@@ -111,7 +112,7 @@ class OperatorFeatureSpectrum(SlotSpectrum):
         return E if self.roots is None else E * take(self.roots, index)
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project new inputs on the eigenbasis, one row per slot; `prior` adds prior variances."""
+        """Project new inputs on the eigenvectors, a row per slot; `prior` adds prior variances."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None
@@ -128,7 +129,7 @@ class OperatorFeatureSpectrum(SlotSpectrum):
 
 
 def _moments(map: Any, problem: Problem, V: Array) -> Moments:
-    """Return the moments of the feature map `map` on the inputs with the outputs V, in blocks."""
+    """Return the moments of input features and outputs V of a problem, summed over blocks."""
     total: Any = None
     for rows in blocks(problem.n, ROWS):
         U = map.transform(part(problem.inputs.items, rows))

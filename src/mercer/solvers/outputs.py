@@ -1,4 +1,4 @@
-"""Outputs in coordinates, directions in these, and what the trials of a choice share."""
+"""Output coordinates, bases of output directions, and the cache that model selection shares."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .reduction import weighted_mean
 
 @dataclass(frozen=True)
 class OutputRows:
-    """The training outputs in coordinates, centred and weighted.
+    """The training outputs in coordinates, centred and weighted: one row per output.
 
     Attributes
     ----------
     rows
-        One row per output: its coordinates less the mean, times the root of its weight. None for
-        outputs without coordinates, whose points are weights on the outputs.
+        The coordinates minus their mean, times the roots of the sample weights. None for outputs
+        without coordinates, where predicted points are weights on the training outputs.
     mean
         The weighted mean that was subtracted; None without an intercept.
     roots
-        The roots of the weights as a column; None for equal weights.
+        The square roots of the sample weights as a column; None for equal weights.
     frame
         The vectors that the coordinates refer to.
     """
@@ -50,7 +50,10 @@ class OutputRows:
         frame: Frame,
         mean: Array | None = None,
     ) -> OutputRows:
-        """Subtract `mean` (by default that of V) from coordinates V, and weight the rows."""
+        """Return coordinates V minus `mean`, times the roots of the weights.
+
+        With an intercept, `mean` is the weighted mean of V unless it is given.
+        """
         if intercept and mean is None:
             mean = weighted_mean(V, weights)
         rows = V if mean is None else V - mean
@@ -58,7 +61,7 @@ class OutputRows:
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
 
     def points(self, G: Array, problem: Problem) -> Embedding:
-        """Return output coordinates G as left-out points, each with the group that was left out."""
+        """Return left-out predictions G (output coordinates) as points with group labels."""
         labels = problem.left_out_labels
         return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
 
@@ -74,12 +77,12 @@ class OutputRows:
 
 
 class Basis:
-    """Orthonormal output directions, as columns in output coordinates.
+    """Orthonormal output directions Q, along which the parts of a factorisation predict.
 
     Parameters
     ----------
     Q
-        The columns; None where the directions are the output coordinates.
+        The directions as columns in output coordinates; None if they are the coordinates.
     """
 
     Q: Array | None
@@ -88,7 +91,7 @@ class Basis:
         self.Q = Q
 
     def to_real(self, C: Array) -> Array:
-        """Convert one column per direction of the parts to real values along the directions."""
+        """Convert values with one column per stored (perhaps complex) direction to real values."""
         return C
 
     def to_coordinates(self, C: Array) -> Array:
@@ -96,16 +99,16 @@ class Basis:
         return C if self.Q is None else C @ adjoint(self.Q)
 
     def per_direction(self, values: Array) -> Array:
-        """Return one value per real direction, given one value per column of the parts."""
+        """Return values per real direction, given one column per stored direction."""
         return values
 
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
-        """Return the noise variance of each real direction, given that of each column."""
+        """Return the noise variance per real direction, given one per stored direction."""
         return noises
 
 
 def join_in_order(columns: list[Array], order: np.ndarray | None) -> Array:
-    """Join the columns of several parts and sort them by `order`, if given."""
+    """Concatenate the columns of several parts, and sort them by `order` if given."""
     xp = namespace(*columns)
     joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
     if order is None:
@@ -115,44 +118,44 @@ def join_in_order(columns: list[Array], order: np.ndarray | None) -> Array:
 
 @dataclass
 class Cache:
-    """Results that the trials of a model selection share: output rows and factored inputs."""
+    """Results that the trials of a model selection share: output rows and input spectra."""
 
     by_coordinates: dict[bool, OutputRows] = field(default_factory=dict)
     current: tuple[Any, Any] = (None, None)
 
     def output_rows(self, problem: Problem) -> OutputRows:
-        """Return the outputs of a problem in coordinates, computed once."""
+        """Return the outputs of a problem in coordinates, computed on the first call."""
         side, kernel = problem.outputs, problem.kernel
-        own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
-        if own in self.by_coordinates:
-            return self.by_coordinates[own]
-        if own and side.features is not None and not isinstance(side.features, Explicit):
+        components = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
+        if components in self.by_coordinates:
+            return self.by_coordinates[components]
+        if components and side.features is not None and not isinstance(side.features, Explicit):
             raise ValueError(
-                f"{problem.kernel} speaks of output components, which output_features="
+                f"{problem.kernel} refers to output components, which output_features="
                 f"{side.features} replaces by other coordinates: leave output_features at None."
             )
         if side.features is not None:
             map, V = side.coordinates[0], dense(side.coordinates[1])
         else:
-            if own and side.width is None:
+            if components and side.width is None:
                 raise ValueError(
-                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
+                    f"{problem.kernel} refers to output components, but {side.kernel} has no "
                     "finite features to be its components: use output_kernel=Linear()."
                 )
-            finite = own or (side.width is not None and side.width <= problem.n)
+            finite = components or (side.width is not None and side.width <= problem.n)
             if problem.inputs.features is not None and not finite:
-                # Inputs of low rank alone leave n² for outputs.
+                # Low-rank inputs need no n × n matrix, but such outputs do.
                 problem.require_memory(OUTPUT_SQUARES)
             map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)
         made = OutputRows.centred(V, problem.weights, problem.intercept, frame)
-        self.by_coordinates[own] = made
+        self.by_coordinates[components] = made
         return made
 
     def spectrum(self, kernel: Any, make: Callable, *arguments: Any) -> Any:
-        """Return make(*arguments); the result for the last kernel is kept and reused."""
+        """Return the input spectrum make(*arguments), or that of the last call with this kernel."""
         if self.current[0] is not kernel:
-            self.current = (None, None)  # before the next are made
+            self.current = (None, None)  # free memory before the next one is computed
             self.current = (kernel, make(*arguments))
         return self.current[1]

@@ -1,4 +1,7 @@
-"""From derivatives in the Gram matrix and the operator to those in the kernel parameters."""
+"""Derivatives of evidence and left-out error in the ridge and the kernel parameters.
+
+They follow by the chain rule from the derivatives of `gradient` in Gram matrix and operator.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,18 @@ def parameter_slopes(
 ) -> tuple[float, dict[str, Any]]:
     """Return the evidence or left-out error of a factored problem, and its derivatives by name.
 
-    The derivatives are those in the ridge (`RIDGE`) and in the kernel parameters, as
-    `Kernel.parameter_gradient` names them.
+    The names are `RIDGE` for the ridge, and those of `Kernel.parameter_gradient` for the kernel
+    parameters.
 
     Parameters
     ----------
     factorization
-        A scalar kernel times an operator, factored.
+        The factorisation of a problem whose kernel is a scalar kernel times an operator.
     alpha
-        The ridge.
+        The ridge parameter.
     criterion
-        "loo" (of groups where the problem has groups) or "evidence", taken negative.
+        "loo" for the left-out error (of groups if the problem has groups), or "evidence" for the
+        negative log evidence.
     """
     found = slopes(factorization, alpha, criterion)
     operator = factorization.problem.kernel.operator
@@ -48,7 +52,7 @@ def parameter_slopes(
 
 
 def _projected_outputs(factorization: Factorization) -> Array:
-    """Return the outputs in the input eigenbasis, EᵀV, with columns in output coordinates."""
+    """Return EᵀV, the outputs V in the input eigenbasis E, in output coordinates."""
     inside = factorization.parts[0].projected
     return (
         inside
@@ -58,7 +62,7 @@ def _projected_outputs(factorization: Factorization) -> Array:
 
 
 def _output_moments(factorization: Factorization) -> Any:
-    """Return the moments of the outputs from which the operator was computed."""
+    """Return the moments from which the operator was computed."""
     return spectral_moments(
         factorization.parts[0].spectrum,
         factorization.output_rows.rows,
@@ -67,36 +71,38 @@ def _output_moments(factorization: Factorization) -> Any:
 
 
 def _with_terms(factorization: Factorization, found: Slopes, terms: Terms) -> Slopes:
-    """Add to `found` the derivatives that arise because the operator depends on the Gram matrix."""
+    """Add the derivative in the Gram matrix that is due to the dependence of the operator on it.
+
+    `terms` are those of `operator.gram_terms`.
+    """
     if not terms:
         return found
     spectrum, EV = factorization.parts[0].spectrum, _projected_outputs(factorization)
-    turn, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
+    transpose, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
     for shift, M in terms:
         W = EV / (spectrum.s + shift)[:, None]
-        within = within + W @ M @ turn(W)
+        within = within + W @ M @ transpose(W)
         if beyond is not None:
             outside = factorization.output_rows.rows - spectrum.E @ EV
-            beyond = beyond + (outside / shift) @ M @ turn(W)
+            beyond = beyond + (outside / shift) @ M @ transpose(W)
     return replace(found, within=within, beyond=beyond)
 
 
 def _exact_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter for exact inputs.
+    """Return the derivative in each kernel parameter for the exact input Gram matrix K.
 
-    For a parameter θ it is ⟨√w A √w, ∂K/∂θ⟩ with A = E M Eᵀ.
-
-    M is `found.within`, the derivative in the Gram matrix in the eigenbasis E of the inputs.
+    For a parameter θ it is ⟨√w A √w, ∂K/∂θ⟩ with sample weights w and A = E M Eᵀ, where M is
+    `found.within`, the derivative in the eigenbasis E of the Gram matrix.
     """
     spectrum, side = factorization.parts[0].spectrum, factorization.problem.inputs
-    turn = namespace(spectrum.E).matrix_transpose
+    transpose = namespace(spectrum.E).matrix_transpose
     E = spectrum.E if spectrum.roots is None else spectrum.roots * spectrum.E
     X = side.kernel.check(side.items, "X")
-    return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
+    return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ transpose(E))
 
 
 def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter for inputs with landmark features.
+    """Return the derivative in each kernel parameter for low-rank features with landmarks.
 
     The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
     """
@@ -113,13 +119,13 @@ def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, A
             "IncompleteCholesky, whose landmarks are kept, or features=None."
         )
     xp = namespace(AE)
-    turn = xp.matrix_transpose
-    dU = 2.0 * (AE * xp.sqrt(spectrum.s)) @ turn(spectrum.P)
-    U = (spectrum.E * xp.sqrt(spectrum.s)) @ turn(spectrum.P)  # A sees neither weights nor the mean
+    transpose = xp.matrix_transpose
+    dU = 2.0 * (AE * xp.sqrt(spectrum.s)) @ transpose(spectrum.P)
+    U = (spectrum.E * xp.sqrt(spectrum.s)) @ transpose(spectrum.P)  # weights and mean cancel in A
     R, Z = map.weights_, map.landmarks_
-    square = -0.5 * (R @ (turn(U) @ dU) @ turn(R))
+    square = -0.5 * (R @ (transpose(U) @ dU) @ transpose(R))
     dU = dU if spectrum.roots is None else spectrum.roots * dU
-    across = dU @ turn(R)
+    across = dU @ transpose(R)
     gradient = kernel.parameter_gradient
     return added(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
 
@@ -127,19 +133,19 @@ def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, A
 def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> dict[str, Any]:
     """Return the derivative in each kernel parameter for a kernel with finite features.
 
-    For a parameter θ it is ⟨A, ∂K/∂θ⟩, where AE is A times the eigenvectors, summed over row
-    blocks.
+    For a parameter θ it is ⟨A, ∂K/∂θ⟩ with the derivative A in the Gram matrix, summed over blocks
+    of rows. AE is A times the input eigenvectors E.
     """
-    turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
+    transpose, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:
         return total
-    E, inner = spectrum.E, turn(spectrum.E) @ AE
+    E, inner = spectrum.E, transpose(spectrum.E) @ AE
     half = AE - 0.5 * (E @ inner)
     if spectrum.roots is not None:
         E, half = spectrum.roots * E, spectrum.roots * half
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
-        C = 2.0 * half[rows, :] @ turn(E)
+        C = 2.0 * half[rows, :] @ transpose(E)
         total = added(total, gradient.vjp(part(X, rows), X, C))
     return total

@@ -1,4 +1,4 @@
-"""Linear smoothers of output directions that share one input spectrum."""
+"""`Part`, the linear smoother of output directions that share one input spectrum."""
 
 from __future__ import annotations
 
@@ -18,37 +18,40 @@ from .exact_spectrum import REFINED
 from .input_spectrum import InputSpectrum, ProjectedInputs
 
 CANCELLED_FRACTION = 1e-6
-"""Differences of ones below this have lost digits that a projection keeps."""
+"""Differences of numbers near 1 that are smaller have lost digits; a projection has not."""
 
 
 @dataclass(eq=False)
 class Part:
     """The linear smoother of a set of output directions that share one input spectrum.
 
-    H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ for each output direction j.
+    The smoother maps targets to fitted values. For output direction j it is
+    H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ, with eigenvectors E and eigenvalues s of the input
+    Gram matrix, operator eigenvalue b_j, ridge α and unit vectors N of the intercept.
 
     Parameters
     ----------
     spectrum
-        E, s and N: the inputs, factored.
+        E, s and N: the spectrum of the input Gram matrix.
     b
         The eigenvalues of the operator, one per direction.
     targets
-        T: outputs in the eigenbasis of the operator, rows times the roots of their weights, means
-        subtracted if there is an intercept; or a function that returns them. None for outputs
-        without coordinates, whose targets are the rows of (I - NNᵀ) √w.
+        T: the outputs in the eigenbasis of the operator, centred if there is an intercept, rows
+        times the roots of their weights; or a function that returns them. None for outputs without
+        coordinates, whose targets are the rows of (I - NNᵀ) √w.
     known_projection
-        EᵀT, or a function that returns it, where it is known otherwise; of a sample of a stream it
-        comes from the moments of all pairs.
+        EᵀT, or a function that returns it, if it is not computed from E and T; for a stream it
+        comes from the moments of all pairs. None to compute it.
     columns
-        Which directions of all outputs these are; None for all.
+        The numbers of these directions among all output directions; None for all.
     stream_totals
-        Of a sample of a stream, the number of all pairs and their squared lengths along each
-        direction; None where the rows are those of all pairs.
+        For a stream, the number of all pairs and the sum of their squared outputs along each
+        direction; None if the rows are those of all pairs.
     component_means
-        With slots and an intercept, the mean output of each component, (width, directions).
+        If rows are slots, with an intercept, the mean output of each component, (width,
+        directions).
     multiplicity
-        How many real directions each column stands for: 2 for a complex Fourier mode.
+        The number of real directions of each column: 2 for a complex Fourier mode.
 
     Notes
     -----
@@ -56,7 +59,7 @@ class Part:
 
         R = (T - EEᵀT) + E [(EᵀT) ∘ d],    1 - H_ij = (1 - N_i² - Σ_p E_ip²) + Σ_p E_ip² d_pj.
 
-    Where E and N are a complete basis both brackets are zero and are left out.
+    If E and N together are a complete basis, both brackets are zero and are not computed.
     """
 
     spectrum: InputSpectrum
@@ -70,7 +73,7 @@ class Part:
     _at_ridge: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
 
     def at_ridge(self, alpha: float) -> Part:
-        """Return a copy whose inputs are factored for one alpha, if that is faster."""
+        """Return a copy with an input spectrum for one alpha, if this is faster; else itself."""
         if alpha not in self._at_ridge:
             made = (
                 self.spectrum.at_ridge(self.b, alpha) if self.equal_eigenvalues else self.spectrum
@@ -85,26 +88,26 @@ class Part:
 
     @cached_property
     def T(self) -> Array:
-        """The targets: outputs along the directions, weighted and centred, one row per example."""
+        """The targets: weighted, centred outputs along the directions, one per column."""
         if self.targets is None:
             return self.target_rows(np.arange(self.spectrum.size))
         return self.targets() if callable(self.targets) else self.targets
 
-    def target_rows(self, own: np.ndarray) -> Array:
-        """Return the rows `own` of the targets T."""
+    def target_rows(self, index: np.ndarray) -> Array:
+        """Return the rows `index` of the targets T."""
         if self.targets is not None:
-            return take(self.T, own)
-        unit = unit_columns(self.spectrum.size, own, self.spectrum.E)
-        return self._to_outputs(adjoint(self._project_out(unit, False)))
+            return take(self.T, index)
+        unit = unit_columns(self.spectrum.size, index, self.spectrum.E)
+        return self._weight_columns(adjoint(self._project_out(unit, False)))
 
-    def _to_outputs(self, A: Array) -> Array:
-        """Multiply the columns of A, one per example, by the square roots of the sample weights."""
+    def _weight_columns(self, A: Array) -> Array:
+        """Multiply the columns of A, one per example, by the roots of the sample weights."""
         roots = self.spectrum.roots
         return A if roots is None else A * adjoint(roots)
 
     @cached_property
     def projected(self) -> Array:
-        """The targets in the input eigenbasis, EᵀT."""
+        """EᵀT, the targets T in the input eigenbasis E."""
         if self.known_projection is not None:
             return (
                 self.known_projection()
@@ -112,7 +115,7 @@ class Part:
                 else self.known_projection
             )
         if self.targets is None:
-            return self._to_outputs(adjoint(self.spectrum.E))
+            return self._weight_columns(adjoint(self.spectrum.E))
         return self.spectrum.project_targets(self.T)
 
     @property
@@ -132,19 +135,19 @@ class Part:
 
     @cached_property
     def sqlengths(self) -> Array:
-        """The sum of squared outputs along each direction."""
+        """The sum of squared targets along each direction."""
         if self.stream_totals is not None:
             return self.stream_totals[1]
         return namespace(self.T).sum(abs(self.T) ** 2, axis=0)
 
     @property
     def free_rows(self) -> float:
-        """The number of training rows minus the number of fitted constants."""
+        """The number of training rows minus the number of constants of the intercept."""
         rows = self.shape[0] if self.stream_totals is None else self.stream_totals[0]
         return rows - self.spectrum.constant_count
 
     def group_labels(self, problem: Problem) -> np.ndarray | None:
-        """Return the group label of each row; None where each row is left out alone."""
+        """Return the group label of each row; None if each row is left out alone."""
         if self.slots is None:
             return problem.groups
         return problem.left_out_labels[self.slots.owners]
@@ -158,7 +161,7 @@ class Part:
         return A if self.slots is None else self.slots.join(A)
 
     def sum_log_weights(self, weights: np.ndarray | None) -> float:
-        """Return the sum of the logarithms of the sample weights over all rows."""
+        """Return the sum of the logarithms of the sample weights of all rows."""
         if weights is None:
             return 0.0
         return float(np.log(weights if self.slots is None else weights[self.slots.owners]).sum())
@@ -176,21 +179,20 @@ class Part:
         return self.equal_eigenvalues and self.b.shape[0] > 0 and float(self.b[0]) > 0
 
     def _eigenvalues(self) -> Array:
-        """Return s_p b_j, input times operator eigenvalues; one column if all b_j are equal."""
+        """Return s_p b_j, input times operator eigenvalues, with one column if all b are equal."""
         return (
             self.spectrum.s[:, None] * (self.b[:1] if self.equal_eigenvalues else self.b)[None, :]
         )
 
     def shrinkage(self, alpha: float) -> Array:
-        """Return α / (s_p b_j + α), the unfitted fraction of eigenvector p in direction j."""
+        """Return α / (s_p b_j + α), the fraction of eigenvector p that stays in the residuals."""
         return alpha / (self._eigenvalues() + alpha)
 
     def _residual_factors(self, alpha: float) -> Array:
-        """Return the factors d of the eigenvectors E in I - H = C + E diag(d) Eᵀ.
+        """Return the factors d in I - H = C + E diag(d) Eᵀ, with smoother H and eigenvectors E.
 
-        C = I - EEᵀ - NNᵀ for an orthonormal basis E; for a sample of rows C = I - NNᵀ.
-
-        The rows of a sample are not orthonormal: their own products must not be subtracted.
+        C = I - EEᵀ - NNᵀ for an orthonormal basis E. For a sample of rows E is not orthonormal,
+        and C = I - NNᵀ.
         """
         if self.spectrum.complete or self.spectrum.orthonormal:
             return self.shrinkage(alpha)
@@ -198,25 +200,24 @@ class Part:
         return -eigenvalues / (eigenvalues + alpha)
 
     def smooth(self, T: Array, alpha: float) -> Array:
-        """Return the fitted values H T of other targets T, with H the smoother at `alpha`."""
+        """Return the fitted values H T of given targets T, with the smoother H at `alpha`."""
         E, eigenvalues = self.spectrum.E, self._eigenvalues()
         fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
         N = self.spectrum.N
         return fitted if N is None else fitted + N @ (adjoint(N) @ T)
 
     def coefficients(self, alpha: float, Q: Array | None = None) -> Array:
-        """Return coefficients D, with which g(x) = z(x) D for projected inputs z(x).
+        """Return the coefficients D of the fitted map g(x) = z(x) D, for projected inputs z(x).
 
         D_pj = b_j (EᵀT)_pj / (b_j s_p + α) for eigenvector p and direction j; D Qᵀ if Q is given.
-
-        At ridges so small that the rounding of E and s shows, though not lost in it, one step of
-        iterative refinement with the Gram matrix itself makes up for it.
+        For very small ridges, one step of iterative refinement with the Gram matrix corrects the
+        rounding errors of E and s.
         """
         s, b = self.spectrum.s, self.b[None, :]
         D = s[:, None] * b
         refined = (
             self.spectrum.has_gram and 0 not in D.shape
-        )  # one pair under an intercept has no row
+        )  # a single pair with an intercept leaves no row
         largest = float(namespace(D).max(D)) if refined else 0.0
         small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
         D = D + alpha
@@ -230,9 +231,9 @@ class Part:
         return C if Q is None else C @ adjoint(Q)
 
     def misfit(self, alpha: float) -> float:
-        """Return ⟨T, (I - H) T⟩, the minimum of the ridge objective for the targets T.
+        """Return ⟨T, (I - H) T⟩, the minimum of the ridge objective, for targets T and smoother H.
 
-        It is α Σ (EᵀT)² / (s b + α), plus the squared length of T outside the basis.
+        It is α Σ (EᵀT)² / (s b + α), plus the squared norm of T outside the basis E.
         """
         xp, eigenvalues = namespace(self.b), self._eigenvalues()
         squares = abs(self.projected) ** 2
@@ -242,11 +243,11 @@ class Part:
         unfitted = 0.0 if self.spectrum.complete else float(xp.sum(self.unfitted**2))
         return float(xp.sum(squares * (alpha / (eigenvalues + alpha)))) + unfitted
 
-    # -- what the basis misses -----------------------------------------------------------------
+    # -- complement of the basis ---------------------------------------------------------------
 
     @cached_property
     def unfitted(self) -> Array | float:
-        """The targets T minus their projection on E and N; T itself if E is not orthonormal."""
+        """The targets minus their projection on eigenvectors E and constants N, if orthonormal."""
         if self.spectrum.complete:
             return 0.0
         if self.targets is None:
@@ -254,25 +255,25 @@ class Part:
         if not self.spectrum.orthonormal:
             return self.T
         rest, E = self.T - self.spectrum.E @ self.projected, self.spectrum.E
-        return rest - E @ (adjoint(E) @ rest)  # what cancelled the first time
+        return rest - E @ (adjoint(E) @ rest)  # again, to remove rounding errors
 
-    def _unfitted_rows(self, own: np.ndarray) -> Array | float:
-        """Return the rows `own` of `unfitted`."""
+    def _unfitted_rows(self, index: np.ndarray) -> Array | float:
+        """Return the rows `index` of `unfitted`."""
         if self.targets is None and not self.spectrum.complete:
             if not self.spectrum.orthonormal:
-                return self.target_rows(own)
-            return self._to_outputs(adjoint(self.complement_columns(own)))
-        return self.unfitted if self.spectrum.complete else take(self.unfitted, own)
+                return self.target_rows(index)
+            return self._weight_columns(adjoint(self.complement_columns(index)))
+        return self.unfitted if self.spectrum.complete else take(self.unfitted, index)
 
     @cached_property
     def squared_basis(self) -> Array:
-        """The entrywise squares |E|² of the input eigenvectors."""
+        """The squared entries |E|² of the input eigenvectors."""
         E = self.spectrum.E
         return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
 
     @cached_property
     def complement_diagonal(self) -> Array | float:
-        """The diagonal of I - NNᵀ - EEᵀ as a column; of I - NNᵀ if E is not orthonormal."""
+        """The diagonal of the projector I - EEᵀ - NNᵀ, or of I - NNᵀ if E is not orthonormal."""
         if self.spectrum.complete:
             return 0.0
         xp = namespace(self.squared_basis)
@@ -289,35 +290,39 @@ class Part:
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def complement_columns(self, rows: np.ndarray) -> Array:
-        """Return the columns `rows` of I - EEᵀ - NNᵀ, the projector on what E and N do not span."""
+        """Return columns of the projector I - EEᵀ - NNᵀ (E: eigenvectors, N: constants).
+
+        `rows` are the numbers of the columns, those of training rows.
+        """
         return self._project_out(unit_columns(self.spectrum.size, rows, self.spectrum.E), True)
 
-    def _project_out(self, A: Array, spanned: bool) -> Array:
-        """Return A minus its projection on the constants N, and on E if `spanned`."""
-        for basis in ((self.spectrum.E if spanned else None), self.spectrum.N) * 2:
+    def _project_out(self, A: Array, eigenvectors: bool) -> Array:
+        """Return A minus its projection on the constants N, and on E if `eigenvectors`."""
+        for basis in ((self.spectrum.E if eigenvectors else None), self.spectrum.N) * 2:
             A = A if basis is None else A - basis @ (adjoint(basis) @ A)
         return A
 
     # -- residuals and leverages ---------------------------------------------------------------
 
     def residual_path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield the residuals T - HT and the diagonal of I - H for each alpha.
+        """Yield the residuals of the fit, and one minus its leverages, for each alpha.
 
-        Those of many ridges are one product where directions shrink alike.
+        With targets T and smoother H these are T - HT and the diagonal of I - H. Many ridges take a
+        single matrix product if all directions have the same operator eigenvalue.
         """
         if not self.spectrum.in_memory:
             yield from self._residual_path_in_blocks(alphas)
             return
         E, xp, (n, q) = self.spectrum.E, namespace(self.b), self.shape
         together = max(1, ENTRIES // max(1, n * q)) if self.equal_eigenvalues else 1
-        for some in blocks(len(alphas), together):
-            D = [self._residual_factors(alpha) for alpha in alphas[some]]
+        for ridges in blocks(len(alphas), together):
+            D = [self._residual_factors(alpha) for alpha in alphas[ridges]]
             R = E @ xp.concat([self.projected * d for d in D], axis=1)
             rest = self.squared_basis @ xp.concat(D, axis=1) + self.complement_diagonal
             width = D[0].shape[1]
             for i in range(len(D)):
-                own = R[:, i * q : (i + 1) * q] + self.unfitted
-                yield own, rest[:, i * width : (i + 1) * width]
+                residuals = R[:, i * q : (i + 1) * q] + self.unfitted
+                yield residuals, rest[:, i * width : (i + 1) * width]
 
     def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
         """Yield what `residual_path` yields, with rows of E computed in blocks."""
@@ -326,26 +331,27 @@ class Part:
         for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):
             E = self.spectrum.rows(np.arange(rows.start, rows.stop))
             free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.spectrum.squared_constants(rows)
-            for own, d in zip(found, D, strict=True):
-                own.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
-        for own in found:
-            residuals, rests = zip(*own, strict=True)
+            for pairs, d in zip(found, D, strict=True):
+                pairs.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
+        for pairs in found:
+            residuals, rests = zip(*pairs, strict=True)
             yield xp.concat(residuals), xp.concat(rests)
 
     def residual_leverages(self, alpha: float) -> Array:
-        """Return one minus the leverages, the diagonal of I - H, (n, 1) or (n, directions)."""
+        """Return one minus the leverages, (n, directions); one column if all are equal."""
         return self.squared_basis @ self._residual_factors(alpha) + self.complement_diagonal
 
-    def residual_rows(self, own: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
-        """Return the rows `own` of the residuals T - HT for each alpha, given those rows of E."""
-        outside = self._unfitted_rows(own)
+    def residual_rows(self, index: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
+        """Return the rows `index` of the residuals for each alpha, given these rows of E."""
+        outside = self._unfitted_rows(index)
         return [E @ (self.projected * self._residual_factors(alpha)) + outside for alpha in alphas]
 
     def residual_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
-        """Return the diagonal blocks of I - H of groups, (groups, alphas, directions, size, size).
+        """Return the diagonal blocks of I - H over groups of equal size, with the smoother H.
 
-        H is the hat matrix, `members` are the training rows of each group, (groups, size), and E
-        holds these rows of the basis. There is one direction if all have the same eigenvalue.
+        `members` are the training rows of each group, (groups, size), and E holds these rows of the
+        eigenvectors. The result has the shape (groups, alphas, directions, size, size), with one
+        direction if all have the same operator eigenvalue.
         """
         xp, (groups, size) = namespace(self.b), members.shape
         d = xp.concat([self._residual_factors(alpha) for alpha in alphas], axis=1)
@@ -355,9 +361,11 @@ class Part:
         return H if extra is None else H + extra[:, None, None, :, :]
 
     def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return the blocks over groups of I - H without its term E diag(d) Eᵀ; None if zero.
+        """Return the blocks over groups of I - H, minus the term of the eigenvectors; None if zero.
 
-        A constant whose rows are all in the group cannot be fitted without the group.
+        H is the smoother, the term is E diag(d) Eᵀ, and E holds the eigenvectors in the groups. A
+        constant of the intercept whose rows are all in one group is not subtracted, because it
+        cannot be fitted without the group.
         """
         constants = self.spectrum.constant_blocks(members)
         if self.spectrum.complete:
@@ -368,7 +376,7 @@ class Part:
     def _orthogonal_blocks(
         self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
     ) -> Array:
-        """Return the blocks over groups of I - NNᵀ - EEᵀ, given the rows E of the basis."""
+        """Return the blocks of the projector I - EEᵀ - NNᵀ over groups, given rows of E."""
         xp = namespace(E)
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
@@ -378,8 +386,8 @@ class Part:
         rest = rest - E @ adjoint(E)
         smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
         for g in np.flatnonzero(smallest < CANCELLED_FRACTION):
-            own = self.complement_columns(members[g])
-            rest[int(g), :, :] = adjoint(own) @ own
+            columns = self.complement_columns(members[g])
+            rest[int(g), :, :] = adjoint(columns) @ columns
         return rest
 
     # -- left-out models at new inputs ---------------------------------------------------------
@@ -387,9 +395,9 @@ class Part:
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
     ) -> Array:
-        """Return the weights of the targets (or of some rows) in g_j(x), with j = `direction`.
+        """Return the weights of the targets (or of `rows` of them) in g_j(x), j = `direction`.
 
-        Z are the projected inputs z(x), one row each.
+        Z holds the projected inputs z(x), one per row.
         """
         b = self.b[direction]
         E = self.spectrum.E if rows is None else take(self.spectrum.E, rows)
@@ -401,43 +409,48 @@ class Part:
         return W + self.spectrum.new_constant_entry * N[:, 0]
 
     def prediction_change(
-        self, at: ProjectedInputs, own: np.ndarray, e: Array, alpha: float
+        self, projected: ProjectedInputs, rows: np.ndarray, e: Array, alpha: float
     ) -> Array:
-        """Return Σ_i w_i(x) e_i over the rows i in `own`, the change of g(x) due to residuals e.
+        """Return the change Σ_i w_i(x) e_i of g(x) if residuals e of `rows` are added to targets.
 
-        w_i(x) is the weight of target i in g(x).
+        w_i(x) is the weight of target i in g(x), and `projected` are the new inputs x.
         """
         b = self.b[:1] if self.equal_eigenvalues else self.b
-        pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (adjoint(self.spectrum.rows(own)) @ e)
-        return at.by_input(at.Z @ pull + self.spectrum.intercept_change(at, own, e))
+        pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (
+            adjoint(self.spectrum.rows(rows)) @ e
+        )
+        change = projected.Z @ pull + self.spectrum.intercept_change(projected, rows, e)
+        return projected.by_input(change)
 
-    # -- constants that only one group knows ---------------------------------------------------
+    # -- constants that occur in one group only ------------------------------------------------
 
-    def unknown_constants(self, groups: np.ndarray, own: np.ndarray | None = None) -> Array | float:
+    def unknown_constants(
+        self, groups: np.ndarray, rows: np.ndarray | None = None
+    ) -> Array | float:
         """Return √w times the constants of output components that occur in one group only.
 
-        A model without that group has zero for such a constant. With `own`, the rows of one group,
-        the result is for these rows only.
+        A model without that group has the value zero for such a constant. With `rows`, the rows of
+        one group, the result is for these rows only.
         """
         if self.component_means is None or self.slots is None:
             return 0.0
         places, known = self.slots.places, np.zeros(self.slots.width, dtype=bool)
-        if own is None:
-            own, first = np.arange(len(places)), np.full(self.slots.width, -1)
+        if rows is None:
+            rows, first = np.arange(len(places)), np.full(self.slots.width, -1)
             first[places[::-1]] = groups[::-1]
             known[places[groups != first[places]]] = True
         else:
-            known[np.delete(places, own)] = True
-        if known[places[own]].all():
+            known[np.delete(places, rows)] = True
+        if known[places[rows]].all():
             return 0.0
         found = take(
-            self.component_means * like(~known[:, None], self.component_means), places[own]
+            self.component_means * like(~known[:, None], self.component_means), places[rows]
         )
-        return found if self.spectrum.roots is None else found * take(self.spectrum.roots, own)
+        return found if self.spectrum.roots is None else found * take(self.spectrum.roots, rows)
 
 
 class LazyParts(Sequence[Part]):
-    """Parts that are computed when they are accessed, and kept if `keep` is true."""
+    """A sequence of parts that are computed when accessed, and stored if `keep` is true."""
 
     def __init__(self, makers: Sequence[Callable[[], Part]], keep: bool):
         self.makers, self.keep = makers, keep

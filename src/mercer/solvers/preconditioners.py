@@ -1,4 +1,4 @@
-"""Approximate solutions of (G + αI) C = V that conjugate gradients start from."""
+"""Preconditioners of conjugate gradients: approximate inverses of G + αI for a Gram matrix G."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from .._base.symmetric import full
 from ..operators import BlockGram
 
 Preconditioner = Callable[[Array], Array]
-"""A map of rows of slots that is nearly (G + αI)⁻¹."""
+"""A linear map close to (G + αI)⁻¹, of arrays with one row per slot (example, component)."""
 
 COLUMNS_PER_ROOT = 6.0
-"""Columns that a low-rank preconditioner takes, in square roots of the number of slots."""
+"""The number of columns of a low-rank preconditioner, over the root of the number of slots."""
 
 
 def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """Return a preconditioner: separable for a sum of kernels times operators, else low rank."""
+    """Return an approximate inverse of the Gram matrix plus α: a Kronecker product or low rank.
+
+    It is a Kronecker product for a sum of scalar kernels times operators, unless `rank` is given.
+    """
     if gram.terms is None or rank is not None:
         return low_rank_preconditioner(gram, alpha, rank)
     return separable_preconditioner(gram, alpha)
 
 
 def no_preconditioner(D: Array) -> Array:
-    """Return D unchanged, as if multiplied by the identity."""
+    """Return D unchanged: the identity as preconditioner."""
     return D
 
 
@@ -38,11 +41,12 @@ def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
 
     Notes
     -----
-    Rearranged, Σ_t vec(K_t) vec(B_t)ᵀ is a matrix of rank T, and the nearest product is its
+    Rearranged as Σ_t vec(K_t) vec(B_t)ᵀ, the Gram matrix has rank T, and the nearest product is its
     leading pair of singular vectors (Van Loan and Pitsianis 1993). With the T × T matrices of
     inner products k_st = ⟨K_s, K_t⟩ and b_st = ⟨B_s, B_t⟩ those are K̄ = Σ x_t K_t and
     B̄ = Σ (k x)_t B_t for the leading eigenvector x of b k. Inner products of positive matrices
-    are ≥ 0, so x is, and both factors are positive. Two spectra apply the inverse.
+    are ≥ 0, hence also x, and both factors are positive. The inverse takes two
+    eigendecompositions.
     """
     terms = gram.terms
     assert terms is not None
@@ -56,6 +60,7 @@ def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
     Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)
 
     def apply(D: Array) -> Array:
+        """Return the preconditioner times the column D."""
         C = xp.reshape(D, (n, q))
         return xp.reshape(P @ (weights * (Pt @ C @ Q)) @ Qt, (n * q, 1))
 
@@ -63,9 +68,9 @@ def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
 
 
 def _nearest_weights(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of the terms in the factors K̄ and B̄ of the nearest Kronecker product."""
+    """Return the weights of terms Ks in K̄ and Bs in B̄, the nearest Kronecker product K̄ ⊗ B̄."""
     k, b = (np.array([[inner_product(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
-    # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so powers are plenty
+    # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so power iteration suffices
     x = np.ones(len(Ks))
     for _ in range(100):
         x = b @ (k @ x)
@@ -91,12 +96,13 @@ def low_rank_preconditioner(
 
     Notes
     -----
-    By Woodbury the inverse is (I - C (αW + CᵀC)⁻¹ Cᵀ) / α, two thin products. W gains what the
-    rounding of CᵀC asks for. The examples are the Gram map's `landmarks`, the same in every run.
+    By Woodbury the inverse is (I - C (αW + CᵀC)⁻¹ Cᵀ) / α, two thin products. A small ridge offsets
+    the rounding errors of CᵀC. The examples of S are the `landmarks` of the Gram matrix, the same
+    in each run.
     """
     slots = gram.rows
-    wanted = ceil(COLUMNS_PER_ROOT * sqrt(slots.size)) if rank is None else rank
-    number = min(slots.n, max(1, round(wanted * slots.n / slots.size)))
+    columns = ceil(COLUMNS_PER_ROOT * sqrt(slots.size)) if rank is None else rank
+    number = min(slots.n, max(1, round(columns * slots.n / slots.size)))
     index = slots.of_items(gram.landmarks(number))
     C = gram.some_columns(index)
     W = take(C, index)

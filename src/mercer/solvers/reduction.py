@@ -1,4 +1,4 @@
-"""The transformation of a Gram matrix by sample weights and an intercept."""
+"""The transformation of a Gram matrix that applies sample weights and removes an intercept."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from .._base.threads import THREADED_ENTRIES, run_in_cache_blocks
 class Reduction:
     """The transformation of a Gram matrix K that applies weights and removes constants.
 
-    The reduced matrix is Mᵀ(√w K √w)M. N holds the constants, and MMᵀ + NNᵀ = I.
+    The reduced matrix is Mᵀ(√w K √w)M with sample weights w and an orthonormal basis M of the
+    complement of the constants N: MMᵀ + NNᵀ = I.
 
-    Column c of N has the square roots of the sample weights at the rows of one place (of all rows,
-    unless the rows are slots), over their length. The reflection I - 2RRᵀ turns the columns of N
-    into unit vectors, whose rows are then left out: no null eigenvalue stays behind to be counted
-    as a direction of the kernel.
+    Column c of N has the square roots of the sample weights in the rows of output component c (in
+    all rows, unless rows are slots), divided by their norm. The Householder reflection I - 2RRᵀ
+    maps the columns of N to unit vectors, whose rows are then deleted, so that no null eigenvalue
+    remains that would count as a direction of the kernel.
 
     Attributes
     ----------
     roots
-        √w as a column; None for weights of one.
+        √w as a column; None for equal weights.
     N
-        What an intercept fits, (rows, places); None without one.
+        The unit vectors of the intercept, (rows, components); None without an intercept.
     R
-        The reflection's vectors, of disjoint supports like the columns of N.
+        The vectors of the reflection, with disjoint supports like the columns of N.
     kept
-        The rows that remain.
+        The numbers of the rows that remain.
     order
-        The rows by falling weight, in which the matrix is factored; None for equal weights. Rows of
-        falling size keep the digits of the small ones, next to weights of 1e10.
+        The rows by decreasing weight, the order in which the matrix is factored; None for equal
+        weights. This order keeps the digits of rows with small weights, next to weights of 1e10.
     """
 
     roots: Array | None
@@ -45,7 +46,7 @@ class Reduction:
     kept: Any = None
     order: np.ndarray | None = None
     lightest: float = 1.0
-    """The smallest weight over the largest."""
+    """The smallest weight divided by the largest."""
 
     @classmethod
     def of(
@@ -55,11 +56,11 @@ class Reduction:
         where: Array,
         places: np.ndarray | None = None,
     ) -> Reduction:
-        """Return the reduction for rows with these weights and, with an intercept, its constants.
+        """Return the reduction for rows with the given weights, with or without an intercept.
 
-        There is one constant for each output component; `places` has the component of each row,
-        None for a single one. `where` is an array with as many rows, whose library and device the
-        results have.
+        The intercept has one constant for each output component; `places` has the component of each
+        row, None for a single constant. `where` is an array with as many rows, whose library and
+        device the results have.
         """
         xp, roots, order, lightest = namespace(where), None, None, 1.0
         if weights is not None:
@@ -76,9 +77,9 @@ class Reduction:
         N = N / xp.sqrt(xp.sum(N * N, axis=0))
         R = (N if order is None else take(N, order)) + 0.0
         for column, row in enumerate(first):
-            R[int(row), column] += 1.0  # N is positive there: nothing cancels
+            R[int(row), column] += 1.0  # N is positive there, so that no digits cancel
         R = R / xp.sqrt(xp.sum(R * R, axis=0))
-        kept = np.delete(np.arange(N.shape[0]), first)  # the first row of every place goes
+        kept = np.delete(np.arange(N.shape[0]), first)  # without the first row of each component
         return cls(roots, N, R, kept, order, lightest)
 
     def weighted(self, A: Array) -> Array:
@@ -96,7 +97,7 @@ class Reduction:
             K = take(adjoint(take(K, self.order)), self.order)
         if self.R is None:
             return K
-        if self.R.shape[1] == 1:  # one constant: two outer products, and the first row goes
+        if self.R.shape[1] == 1:  # one constant: subtract two outer products, delete the first row
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
@@ -111,7 +112,7 @@ class Reduction:
         return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
 
     def reduce_rows(self, V: Array) -> Array:
-        """Return MᵀV, rows V over all examples in the coordinates of the reduced matrix."""
+        """Return MᵀV: map rows V over all examples to rows of the reduced matrix."""
         V = V if self.order is None else take(V, self.order)
         if self.R is None:
             return V
@@ -121,7 +122,7 @@ class Reduction:
         return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
     def expand_rows(self, A: Array) -> Array:
-        """Return M A, rows over all examples from rows of the reduced matrix."""
+        """Return M A: map rows A of the reduced matrix to rows over all examples."""
         if self.R is None:
             rows = A
         elif self.R.shape[1] == 1:
@@ -129,9 +130,9 @@ class Reduction:
             rows = v[:, None] * (-2.0 * (v[1:] @ A))[None, :]
             rows[1:, :] += A
         else:
-            lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
-            zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
-            positions = np.argsort(np.concatenate([lost, self.kept]))
+            deleted = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
+            zeros = like(np.zeros((len(deleted), int(A.shape[1]))), A)
+            positions = np.argsort(np.concatenate([deleted, self.kept]))
             rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
@@ -144,10 +145,10 @@ class Reduction:
         if self.roots is not None:
             largest *= float(namespace(self.roots).max(self.roots)) ** 2
         s, E = eigh(A, what, False, largest, True, self.lightest)
-        return s, self.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
+        return s, self.expand_rows(A if E is None else E)  # E is None only for an empty matrix
 
     def remove_constants(self, V: Array) -> Array:
-        """Return V - NNᵀV, V without the constants that the intercept fits."""
+        """Return V - NNᵀV: subtract the constants of the intercept from V."""
         if self.N is None:
             return V
         return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)
@@ -157,18 +158,19 @@ def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
     """Return A - Σ a bᵀ over the given pairs of vectors (a, b)."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
-        made = -namespace(A).matrix_transpose(left) @ right
-        made += A
-        return made
-    made = np.empty(A.shape)
+        result = -namespace(A).matrix_transpose(left) @ right
+        result += A
+        return result
+    result = np.empty(A.shape)
 
     def fill(rows: slice) -> None:
-        made[rows] = A[rows]
+        """Compute the given rows of the result."""
+        result[rows] = A[rows]
         for a, b in pairs:
-            made[rows] -= a[rows, None] * b
+            result[rows] -= a[rows, None] * b
 
     run_in_cache_blocks(fill, *A.shape)
-    return made
+    return result
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

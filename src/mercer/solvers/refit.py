@@ -1,8 +1,8 @@
-"""Fits that no closed form can judge: operators and cleaned outputs learnt from all outputs.
+"""Learnt operators and robust losses, whose left-out predictions come from refits on folds.
 
-Leave-one-out in closed form holds fixed what was made of all outputs. A learnt operator, or the
-outputs as a robust loss leaves them, owe too much to what is left out: they are made anew, by
-K-fold.
+Leave-one-out in closed form holds fixed what was computed from all outputs. A learnt operator and
+the outputs that a robust loss has cleaned depend too much on the left-out outputs; K-fold refits
+compute them again without these.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from .part import Part
 from .robust import IterationState, clean_outputs, row_lengths
 
 FOLD_SQUARES = 3.0
-"""What a fold keeps, in n×n float64 matrices at most."""
+"""The largest memory of a fold, in n × n float64 matrices."""
 THRESHOLD_ROUNDS = 20
-"""How often a threshold that depends on the fit, which depends on it, is computed again at most."""
+"""The largest number of alternations between a fit and the threshold of its robust loss."""
 STEADY_THRESHOLD = 0.02
-"""A threshold that moves by less than this share of itself stays."""
+"""The relative change of a threshold below which it has converged."""
 
 
 def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Return a factorisation whose left-out predictions come from refits on folds."""
+    """Return a factorisation that learns the operator or cleans outputs, and refits on folds."""
     side, weights = problem.inputs, problem.weights  # a robust loss applies weights itself
     if problem.loss is not None and weights is not None:
         problem, cache = replace(problem, weights=None), Cache()
@@ -52,9 +52,18 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 class Refit(SolutionMethod):
-    """Solutions with learnt operators, exact or low rank; left-out errors by refits on folds.
+    """Solutions with a learnt operator, exact or low rank; left-out errors by refits on folds.
 
-    The operator or the outputs are determined only once α is known.
+    The operator is learnt separately for each ridge α.
+
+    Parameters
+    ----------
+    problem, spectrum, output_rows
+        The problem, the spectrum of its input Gram matrix, and its outputs in coordinates.
+    folds
+        The number of folds.
+    weights
+        The sample weights of a robust loss; None for equal weights.
     """
 
     leaves_out = True
@@ -70,14 +79,14 @@ class Refit(SolutionMethod):
         self.problem, self.spectrum, self.output_rows = problem, spectrum, output_rows
         self.n_folds, self.weights = folds, weights
 
-    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the factorisation with the operator learnt at `alpha`, and the fitted loss."""
+    def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the factorisation with the operator learnt at `alpha`; None for the loss."""
         return factor_projected(self.problem, self.spectrum, self.output_rows, alpha), None
 
     def solution(self, alpha: float) -> Solution:
-        """Return the fitted map g for the ridge parameter `alpha`."""
-        parts, loss = self.fitted_at(alpha)
-        return replace(parts.solve(alpha), loss=loss)
+        """Solve with the operator learnt at the ridge `alpha`, and return the fitted map g."""
+        factorization, loss = self.factor_at(alpha)
+        return replace(factorization.solve(alpha), loss=loss)
 
     @cached_property
     def folds(self) -> np.ndarray:  # type: ignore[override]
@@ -86,19 +95,19 @@ class Refit(SolutionMethod):
 
     @cached_property
     def fold_fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
-        """For each fold: a fit without it, its projected inputs, and its example numbers."""
+        """For each fold: a `Refit` without it, its projected inputs, and its example numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.n_folds)
         return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
-        """Return a fit without the examples `out` (a mask), with their projections and numbers."""
+        """Return a `Refit` without the examples of a mask, their projected inputs, and numbers."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
         weights = None if problem.weights is None else problem.weights[train]
         X, y = problem.inputs, problem.outputs
-        some = replace(
+        training = replace(
             problem,
             inputs=Side(X.kernel, take(X.items, train) if not X.kernel.pairwise else X.items),
             outputs=replace(y, items=take(y.items, train), sample=None),
@@ -109,23 +118,25 @@ class Refit(SolutionMethod):
         V = take(self.output_rows.coordinates, train)
         output_rows = OutputRows.centred(V, weights, problem.intercept, self.output_rows.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return type(self)(some, spectrum, output_rows, self.n_folds, loss_weights), Z, test
+        return type(self)(training, spectrum, output_rows, self.n_folds, loss_weights), Z, test
 
     def _spectrum_of_fold(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """Return the factored training inputs of a fold, and its projected test inputs.
+        """Return the input spectrum without a fold, and the projected inputs of the fold.
 
-        All coordinates are those of the whole fit (landmarks and length scales are held fixed).
+        Landmarks and length scales are held fixed: they are those of the fit to all examples.
         """
         whole, problem = self.spectrum, self.problem
         if isinstance(whole, LowRankSpectrum):
             U = whole.input_rows.coordinates
-            some, rest = (U[index] if issparse(U) else take(U, index) for index in (train, test))
-            at = InputRows.of(whole.input_rows.map, some, weights, problem.intercept)
-            low = LowRankSpectrum(lambda: at)
-            rest = rest if low.mean is None else rest - low.mean
-            return low, dense(rest @ low.P) * namespace(low.s).sqrt(low.s)
+            U_train, U_test = (
+                U[index] if issparse(U) else take(U, index) for index in (train, test)
+            )
+            rows = InputRows.of(whole.input_rows.map, U_train, weights, problem.intercept)
+            low = LowRankSpectrum(lambda: rows)
+            centred = U_test if low.mean is None else U_test - low.mean
+            return low, dense(centred @ low.P) * namespace(low.s).sqrt(low.s)
         kernel, X = problem.inputs.kernel, problem.inputs.items
         if kernel.pairwise:
             kernel, X = Precomputed(kernel.checked_gram(X)), np.arange(problem.n)
@@ -134,15 +145,15 @@ class Refit(SolutionMethod):
         return exact, exact.project_inputs(take(X, test)).Z
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Yield for each alpha the outputs minus predictions by the fit without their fold."""
+        """Yield outputs minus predictions by the refit without their fold, for each alpha."""
         given = self.output_rows.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
             for fit, Z, test in self.fold_fits:
-                parts, _ = fit.fitted_at(alpha)
-                seen = Z @ parts.parts[0].coefficients(alpha, parts.Q)
-                mean = parts.output_rows.mean
-                points = put(points, test, seen if mean is None else seen + mean)
+                factorization, _ = fit.factor_at(alpha)
+                G = Z @ factorization.parts[0].coefficients(alpha, factorization.Q)
+                mean = factorization.output_rows.mean
+                points = put(points, test, G if mean is None else G + mean)
             yield given - points
 
     def scale(self) -> float:
@@ -160,7 +171,7 @@ class Refit(SolutionMethod):
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
-    """Return the factored inputs of a problem, exact or at low rank."""
+    """Return the spectrum of the input Gram matrix of a problem, exact or at low rank."""
     side = problem.inputs
     if side.features is None:
         return exact_spectrum(problem, direct=False)
@@ -168,18 +179,19 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
 
 
 class RobustRefit(Refit):
-    """Solutions under a robust loss: inputs are factored once, outputs cleaned for each α.
+    """Solutions under a robust loss: one input spectrum, and outputs cleaned for each ridge α.
 
-    The operator is made of outputs that were shortened to three median lengths (from their median
-    where there is an intercept): the covariance of wrong outputs misleads.
+    Cleaning shortens the residuals of outliers. The operator is computed from outputs clipped to
+    three times their median norm (around their median with an intercept), because the covariance
+    of outliers is misleading.
     """
 
     last_state: IterationState | None = None
-    """Where the steps at one α ended, from which those at another start."""
+    """The last state of the iteration, from which the iteration at another α starts."""
 
     @cached_property
     def shortened_outputs(self) -> OutputRows:
-        """The outputs with lengths clipped to three times the median length."""
+        """The outputs with norms clipped to three times the median norm."""
         V = self.output_rows.coordinates
         return self._output_rows(
             shorten_rows(V, column_medians(V) if self.problem.intercept else None)
@@ -194,26 +206,26 @@ class RobustRefit(Refit):
         """The factorisation of the shortened outputs, for operators that do not depend on α."""
         return factor_projected(self.problem, self.spectrum, self.shortened_outputs, 1.0)
 
-    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the factorisation of the outputs cleaned at `alpha`, and the fitted loss."""
+    def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the factorisation with outputs cleaned at `alpha`, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
             base = factor_projected(self.problem, self.spectrum, self.shortened_outputs, alpha)
         else:
             base = self._fixed_operator
-        parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with
-        loss = given.resolved(self._left_out_lengths(parts, alpha))
+        cleaned = _with_outputs(base, self.shortened_outputs)  # start with the shortened outputs
+        loss = given.resolved(self._left_out_lengths(cleaned, alpha))
         for _ in range(THRESHOLD_ROUNDS):
-            parts, used = self._factor_cleaned(base, loss, alpha), loss
+            cleaned, used = self._factor_cleaned(base, loss, alpha), loss
             if not loss.adaptive:
                 break
-            loss = given.resolved(self._left_out_lengths(parts, alpha))
+            loss = given.resolved(self._left_out_lengths(cleaned, alpha))
             if abs(loss.threshold_ - used.threshold_) <= STEADY_THRESHOLD * used.threshold_:
                 break
-        return parts, used
+        return cleaned, used
 
     def _factor_cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
-        """Return the factorisation of the outputs that `clean_outputs` gives for this loss."""
+        """Return the factorisation with the outputs cleaned by `clean_outputs` for this loss."""
         (part,) = base.parts
         given, shortened_outputs = (
             base.to_directions(V.coordinates) for V in (self.output_rows, self.shortened_outputs)
@@ -224,10 +236,11 @@ class RobustRefit(Refit):
             self.last_state = reached
         return _with_outputs(base, self._output_rows(base.basis.to_coordinates(T)))
 
-    def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
+    def _left_out_lengths(self, factorization: Factorization, alpha: float) -> Array:
         """Return the distance of each given output from its left-out prediction."""
-        shift = parts.to_directions(self.output_rows.coordinates - parts.output_rows.coordinates)
-        return row_lengths(next(parts.residuals([alpha])) + shift)
+        change = self.output_rows.coordinates - factorization.output_rows.coordinates
+        residuals = next(factorization.residuals([alpha]))
+        return row_lengths(residuals + factorization.to_directions(change))
 
 
 def _with_outputs(base: Factorization, output_rows: OutputRows) -> Factorization:

@@ -1,4 +1,4 @@
-"""Robust losses by proximal steps on spectra that were factored once."""
+"""Ridge problems with robust losses, by proximal steps (ADMM) with one input spectrum."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..losses import Loss, median_length
 from .part import Part
 
 RELAXED = 1.6
-"""Over-relaxation of the steps."""
+"""The over-relaxation factor of the steps."""
 STEPS_BETWEEN_CHECKS = 10
 """The number of steps after which the primal and the dual residual are compared again."""
 
 
 IterationState = tuple[Array, Array, float]
-"""The state of the iteration, from which a neighbouring problem starts: R, S and τ."""
+"""The state of the iteration: residuals R, scaled dual variables S and penalty τ."""
 
 
 def clean_outputs(
@@ -34,26 +34,26 @@ def clean_outputs(
     start: IterationState | Array,
     weights: np.ndarray | None = None,
 ) -> tuple[Array, IterationState]:
-    """Return targets T whose ridge fit minimises a robust loss of V, and the iteration state.
+    """Return cleaned outputs T, whose ridge fit minimises a robust loss of the outputs V.
 
-    The objective is Σ h(‖g(x_i) - v_i‖) + α‖g‖², minimised by alternating directions (ADMM).
+    The objective is Σ h(‖g(x_i) - v_i‖) + α‖g‖² with the loss h, minimised by the alternating
+    direction method of multipliers (ADMM). T and V are in the eigenbasis of the operator. T is the
+    fitted values plus shortened residuals. The second result is the state of the iteration.
 
-    Find T for outputs V, both in the eigenbasis of B, started where a problem near by ended or from
-    a guess of T: fitted values plus what the loss leaves of each residual. Sample weights multiply
-    the loss of each example, w h: its proximal step is that of h at τ / w.
+    `start` is the state of a similar problem, or a guess of T. Sample weights w multiply the loss
+    of each example: the proximal step of w h is that of h at τ / w.
 
     Notes
     -----
-    Split the residual r_i off, with r_i + g(x_i) = v_i. Under a penalty τ the two halves of a step
-    are
+    Introduce residuals r_i with r_i + g(x_i) = v_i. With a penalty τ, the two halves of a step are
 
         g = the ridge fit, at α/τ, of V - R + S,      R = prox of h/τ at V - G + S,
 
-    and S += V - G - R. The ridge at another α is a matrix product once it is factored, so that τ
-    can be balanced at will; the prox shortens rows. At the end 2τS is the (sub)gradient of the
-    loss, which for the square would be twice the residual: g is the *plain* ridge fit of
-    T = G + τS, outputs with their wild residuals shortened. Whatever works for a ridge
-    (leave-one-out, decoders) then works for T.
+    and S += V - G - R. With the spectrum, the ridge fit at another α is a matrix product, so that τ
+    can be changed at any step; the proximal step shortens rows. At the end 2τS is the (sub)gradient
+    of the loss, which would be twice the residual for the square loss. Therefore g is the ordinary
+    ridge fit of T = G + τS, the outputs with the residuals of outliers shortened. All results of
+    a ridge fit (leave-one-out, decoders) are available with T.
 
     References
     ----------
@@ -64,7 +64,7 @@ def clean_outputs(
         R, S, tau = start
     else:
         R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
-    # As large as outputs usually are: wrong ones must not make the rest look small.
+    # From the median norm, because outliers would make the residuals look small.
     size = math.sqrt(V.shape[0]) * median_length(row_lengths(V))
     for step in range(1, loss.max_iter + 1):
         G = smoother.smooth(V - R + S, alpha / tau)
@@ -98,5 +98,5 @@ def _rescale_rows(R: Array, function: Callable[[Array], Array]) -> Array:
     """Rescale each row of R from its length r to the length function(r)."""
     r = row_lengths(R)
     xp = namespace(r)
-    some = r > 0
-    return R * (function(r) / xp.where(some, r, xp.ones_like(r)))[:, None]
+    positive = r > 0
+    return R * (function(r) / xp.where(positive, r, xp.ones_like(r)))[:, None]

@@ -26,21 +26,21 @@ from .streamed import stream_refusal, streamed
 
 @dataclass(frozen=True)
 class Solver:
-    """An entry of the table of solvers: its name, factoring function, conditions and cost.
+    """A solver of ridge problems: its name, factoring function, conditions and cost.
 
     Attributes
     ----------
     name
-        What `plan` calls it.
+        The name in the output of `plan`.
     build
         The function that factors a problem.
     refuses
-        A function that returns why it does not accept a problem of its kind, or None if it does;
-        None for a solver that accepts all of them.
+        A function that returns the reason why the solver cannot solve a problem of its kind, or
+        None if it can; None for a solver without such conditions.
     costs
-        The method of `Sizes` that returns its cost.
+        The method of `Sizes` that returns the cost.
     requested_by
-        The values of `solver=` that stand for it, other than "auto".
+        The values of the parameter `solver` that request this solver, other than "auto".
     """
 
     name: str
@@ -50,16 +50,16 @@ class Solver:
     requested_by: tuple[str, ...] = ()
 
     def refusal(self, problem: Problem, want: Want) -> str | None:
-        """Return why this solver does not accept a problem of its kind; None if it does."""
+        """Return the reason why this solver cannot solve a problem; None if it can."""
         return None if self.refuses is None else self.refuses(problem, want)
 
     def cost(self, sizes: Sizes) -> Route:
-        """Return the memory and multiplications that a problem of these sizes takes."""
+        """Return the memory and the multiplications for a problem of the given sizes."""
         return replace(self.costs(sizes), name=self.name)
 
 
 def _single_solution_refusal(problem: Problem, want: Want) -> str | None:
-    """Return a reason if more than one solution is needed, else None."""
+    """Return a reason to refuse if more than one solution is needed; else None."""
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
@@ -82,13 +82,13 @@ SOLVERS = (
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
-"""What `solver=` may be for kernels that separate and for those that do not."""
+"""The values of the parameter `solver` for separable and for coupled kernels."""
 
 
 def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
-    """Return the solvers for a problem of this kind, the most general one last.
+    """Return the solvers that may apply to the kind of a problem, the most general one last.
 
-    Of two with equal cost the first is used.
+    If two have the same cost, the first one is used.
     """
     kernel, features = problem.kernel, problem.inputs.features
     if problem.gathered is not None:
@@ -109,7 +109,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
 
 
 def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
-    """Return the solvers that accept a problem; raise ValueError with a reason if none does."""
+    """Return the solvers that can solve a problem; raise ValueError with a reason if none can."""
     solvers = solvers_for(problem, want)
     if want.solver != "auto":
         check_name(want.solver, problem)
@@ -124,7 +124,7 @@ def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
 
 
 def route(problem: Problem, want: Want) -> Solver:
-    """Return the cheapest solver that accepts a problem and fits into memory."""
+    """Return the cheapest solver that can solve a problem and fits into memory."""
     solvers = solvers_for(problem, want)
     if len(solvers) == 1 and solvers[0].refuses is None and want.solver == "auto":
         return solvers[0]
@@ -143,7 +143,7 @@ def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factoriz
 
 
 def check_name(solver: Any, problem: Problem | None = None) -> None:
-    """Raise an error if `solver` does not exist or does not suit the kernel."""
+    """Raise an error if `solver` does not exist or does not support the kernel of a problem."""
     iterative = isinstance(solver, BlockConjugateGradient)
     names = dict.fromkeys(SEPARABLE_NAMES + COUPLED_NAMES)
     if not iterative and solver not in names:
@@ -163,8 +163,8 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         raise ValueError(
             f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
         )
-    plain = separable and problem.kernel.operator.uniform is not None and problem.loss is None
-    if solver == "cholesky" and not plain:
+    identity = separable and problem.kernel.operator.uniform is not None and problem.loss is None
+    if solver == "cholesky" and not identity:
         raise ValueError(
             "solver='cholesky' is for the identity operator (times any number) and the square "
             "loss; use solver='auto'."
@@ -172,7 +172,7 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
 
 
 def _general_reason(want: Want, reasons: list[str]) -> str:
-    """Return the reason of the most general solver, the last one, as the error message."""
+    """Return the reason of the most general solver, the last one, as an error message."""
     if want.solver == "cholesky":
         return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
     return reasons[-1]
@@ -198,13 +198,13 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 
 
 def plan(sizes: Sizes) -> Plan:
-    """Return the cost of each solver of a scalar kernel times an operator, for these sizes."""
+    """Return the costs of all solvers of scalar kernels times operators, for given sizes."""
     single = [CHOLESKY] if sizes.identity and not sizes.choice else []
     return _plan(sizes, [*single, SPECTRAL, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
-    """Return the cost of each solver that accepts a problem, and of low rank and streams."""
+    """Return the costs of all solvers that can solve a problem, and of low rank and streams."""
     solvers = accepting_solvers(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
         solvers += [LOW_RANK, STREAMED]
@@ -212,6 +212,6 @@ def plan_of(problem: Problem, want: Want) -> Plan:
 
 
 def _plan(sizes: Sizes, solvers: list[Solver]) -> Plan:
-    """Return the costs of the given solvers as a `Plan`, each solver once."""
+    """Return a `Plan` with the costs of the given solvers, each solver once."""
     routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in solvers)}
     return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())

@@ -1,4 +1,7 @@
-"""`Shared` kernels: every grid point of every field is an example, in low-rank coordinates."""
+"""`Shared` kernels, with one kernel for all grid points: windows of fields are the examples.
+
+The input spectrum is of low rank, in kernel values with landmark windows.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ from .part import Part
 from .window_spectrum import LandmarkFieldMap, WindowSpectrum
 
 NOTHING = 1e-12
-"""A fraction of the largest eigenvalue of an operator that counts as zero."""
+"""The fraction of the largest eigenvalue of an operator below which eigenvalues are zero."""
 
 
 def shared_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a kernel shared by all grid points does not accept a problem; None if it does."""
+    """Return the reason why `shared` cannot solve a problem; None if it can."""
     if problem.inputs.features is not None:
         return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
     if problem.loss is not None or want.judge != "closed":
@@ -32,45 +35,45 @@ def shared_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem with a `Shared` kernel, after choosing its open parameters."""
+    """Factor a problem with a `Shared` kernel, after choosing parameters left open by the user."""
     from .shared_choice import with_chosen_parameters
 
     output_rows = cache.output_rows(problem)
     kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
     if kernel.open:
         kernel = with_chosen_parameters(kernel, problem, output_rows)
-    problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
+    problem = replace(problem, kernel=kernel)  # so that models store the chosen parameters
     return factor_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)
 
 
 def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Factorization:
-    """Factor the problem with windows as rows, in one part per eigenvalue of the channels."""
+    """Factor a problem with windows as rows, one part per eigenvector of the channel operator."""
     windows = TrainingWindows(problem, kernel, output_rows)
     T, B = windows.T, kernel.channel_operator()
     if B is None:
         b = kernel.scale * namespace(T).ones_like(T[0, :])
         return Factorization(problem, kernel, output_rows, [Part(WindowSpectrum(windows), b, T)])
     values, vectors = np.linalg.eigh(host(B))
-    values = np.maximum(values, NOTHING * values[-1])  # where B is zero, the ridge takes all
+    values = np.maximum(values, NOTHING * values[-1])  # where B is zero, predictions are zero
     Q = np.kron(np.eye(kernel.output_grid.size), vectors)
     parts = []
     for j in range(len(values)):
-        own, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
+        direction, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
         b = like(values[j : j + 1], T)
-        parts.append(Part(WindowSpectrum(windows, own), b, T @ own, columns=columns))
+        parts.append(Part(WindowSpectrum(windows, direction), b, T @ direction, columns=columns))
     return Factorization(problem, kernel, output_rows, parts, Basis(like(Q, T)), sum_of_maps)
 
 
 def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
-    """Return the sum of the fitted maps of several channel directions, and of their means."""
+    """Return the sum of fitted maps along several channel directions, and the sum of means."""
     maps: Any = [map for map, _ in fits]
     coef = sum(map.coefficients for map in maps)
     return LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef), sum(mean for _, mean in fits)
 
 
 def fitted_shared(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
-    """Return the kernel fitted on all inputs; large problems use distances in float32."""
-    made: Shared = fit_clone(kernel, problem.inputs.items, output_rows.rows, problem.weights)
-    size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
-    made.single_ = size > SINGLE and made.window_.radial is not None
-    return made
+    """Fit a `Shared` kernel on all inputs and return it; large problems use float32 distances."""
+    fitted: Shared = fit_clone(kernel, problem.inputs.items, output_rows.rows, problem.weights)
+    size = float(problem.n) * fitted.output_grid.size * fitted.rank * len(fitted.roots_)
+    fitted.single_ = size > SINGLE and fitted.window_.radial is not None
+    return fitted

@@ -1,4 +1,7 @@
-"""Choice of the open parameters of `Shared` kernels, by left-out fields at a low rank."""
+"""Choice of the open parameters of `Shared` kernels by left-out error, with few landmarks.
+
+A parameter is open if the user has not given its value.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from .shared import fitted_shared
 from .window_spectrum import WindowSpectrum
 
 CHOICE_RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-"""The ridges tried with each choice, over the number of rows times the scale."""
+"""The ridges for each choice, relative to the number of fields times the mean Gram diagonal."""
 GRIDS: dict[str, tuple] = {
     "window": (0.25, 0.5, 1.0, 2.0, 4.0),
     "position": (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0),
@@ -32,20 +35,20 @@ lengths on the grid in units of the longest axis."""
 START_POSITION = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
-"""Stages of a choice: fields, landmarks, and rounds over the parameters. The second constant is for
-an accelerator."""
+"""The stages of a choice: numbers of fields, of landmarks, and of rounds over the parameters; the
+second constant is for accelerators."""
 SCORED_FIELDS = 64
-"""Left-out fields that a position is scored on."""
+"""The largest number of left-out fields for the error at a grid position."""
 GAIN = 1e-3
-"""The least relative gain of a step."""
+"""The smallest relative decrease of the error for which a step is taken."""
 
 
 Position = dict[str, int]
-"""The position of each open parameter in its grid."""
+"""The index of each open parameter's value in `GRIDS`, by parameter name."""
 
 
 def with_chosen_parameters(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
-    """Return the kernel with its open parameters chosen by left-out risk."""
+    """Return the kernel with its open parameters chosen by mean squared left-out error."""
     position = {name: START_POSITION[name] for name in kernel.open}
     first, last = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     stages = [first, last] if problem.n > first[0] else [(*last[:2], first[2])]
@@ -56,7 +59,7 @@ def with_chosen_parameters(kernel: Shared, problem: Problem, output_rows: Output
 
 
 def coordinate_descent(search: SharedSearch, position: Position, rounds: int) -> Position:
-    """Minimise the risk over a parameter grid, one parameter at a time; return the best one."""
+    """Minimise the risk over the parameter grid, one parameter at a time; return the position."""
     best = search.risk(position)
     for _ in range(rounds):
         before = position
@@ -74,7 +77,7 @@ def coordinate_descent(search: SharedSearch, position: Position, rounds: int) ->
 def line_search(
     search: SharedSearch, position: Position, name: str, step: int, best: float
 ) -> tuple[Position, float]:
-    """Move the parameter `name` by `step` while the risk falls; return position and risk."""
+    """Move the parameter `name` by `step` while the risk decreases; return position and risk."""
     while 0 <= position[name] + step < len(GRIDS[name]):
         moved = position | {name: position[name] + step}
         risk = search.risk(moved)
@@ -85,16 +88,16 @@ def line_search(
 
 
 class SharedSearch:
-    """The left-out risk of kernels on a parameter grid, computed once per grid position.
+    """The left-out error of kernels on a parameter grid, computed once per grid position.
 
     Parameters
     ----------
     kernel
-        The kernel, some of whose parameters are open.
+        The kernel with open parameters.
     problem, output_rows
         The problem, and its outputs in coordinates.
     fields, rank
-        The number of fields and of landmarks that a risk is computed with.
+        The number of fields and of landmarks from which an error is computed.
     """
 
     def __init__(
@@ -115,23 +118,23 @@ class SharedSearch:
         self.extent = float(np.ptp(grid.coordinates, axis=0).max()) or 1.0
 
     def kernel_at(self, position: dict[str, int]) -> Shared:
-        """Return the kernel with the parameters at a grid position."""
+        """Return the kernel with the parameter values at a grid position."""
         values: dict[str, Any] = {name: GRIDS[name][step] for name, step in position.items()}
         for name in ("width", "position"):
             if name in values:
                 values[name] = values[name] * self.extent
         if "position" in values:
             values["position"] = Matern(values["position"])
-        share = values.pop("window", None)
-        made: Shared = clone(self.kernel).set_params(**values)
-        if share is not None:
-            made.set_params(window=Matern("median"))
-            key = made.width, made.floor  # what a window is weighted by
+        ratio = values.pop("window", None)
+        kernel: Shared = clone(self.kernel).set_params(**values)
+        if ratio is not None:
+            kernel.set_params(window=Matern("median"))
+            key = kernel.width, kernel.floor  # the median distance depends on these weights
             if key not in self.medians:
-                fitted = fitted_shared(made, self.problem, self.output_rows)
+                fitted = fitted_shared(kernel, self.problem, self.output_rows)
                 self.medians[key] = fitted.window_.length_scale_
-            made.set_params(window=Matern(share * self.medians[key]))
-        return made
+            kernel.set_params(window=Matern(ratio * self.medians[key]))
+        return kernel
 
     def risk(self, position: dict[str, int]) -> float:
         """Return the mean squared left-out error at a grid position, for the best ridge."""
@@ -142,8 +145,8 @@ class SharedSearch:
 
     def _risk(self, kernel: Shared) -> float:
         """Return the mean squared left-out error of a kernel, for the best ridge."""
-        made = fitted_shared(kernel, self.problem, self.output_rows)
-        windows = TrainingWindows(self.sample, made, self.sample_outputs)
+        fitted = fitted_shared(kernel, self.problem, self.output_rows)
+        windows = TrainingWindows(self.sample, fitted, self.sample_outputs)
         xp, T = namespace(windows.T), windows.T
         spectrum = WindowSpectrum(windows, basis=windows.moments.spectral_basis)
         level = (spectrum.mean_diagonal or 1.0) * self.sample.n

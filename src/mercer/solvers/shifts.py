@@ -1,7 +1,7 @@
-"""Problems that shifts leave unchanged: one complex part for each Fourier mode of the shifts.
+"""Problems with shift symmetry: one (complex) `Part` for each Fourier mode of the shifts.
 
-The Gram matrix of all images is block-circulant, so that each Fourier mode of the shift is an n × n
-problem of its own.
+The Gram matrix of all shifted training inputs is block-circulant, so that each Fourier mode of the
+shifts is a separate n × n problem.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
 INVARIANT = 1e-9
-"""How much kernel values may change under shifts by rounding."""
+"""The largest relative change of kernel values under shifts that counts as rounding."""
 PROBED_EXAMPLES = 8
-"""Examples on which that is tried."""
+"""The number of examples on which shift invariance is checked."""
 
 
 def shift_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a problem cannot be solved by Fourier modes of shifts; None if it can."""
+    """Return the reason why `shifts` cannot solve a problem; None if it can."""
     if problem.symmetry is None or problem.symmetry.shifts is None:
         return "symmetries are more than shifts"
     if not problem.separable or problem.kernel.operator.uniform is None:
@@ -59,7 +59,7 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def _variation_refusal(problem: Problem) -> str | None:
-    """Return a reason if shifts change the input or output kernel, else None."""
+    """Return a reason to refuse if shifts change the input or output kernel; else None."""
     group: Any = problem.symmetry
     few = np.arange(min(PROBED_EXAMPLES, problem.n))
     X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
@@ -86,14 +86,14 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         intercept = problem.intercept and not any(mode)
         kernel = ModeKernel(values, mode)
         spectrum = ExactSpectrum(InputGram(kernel, values.X, problem.weights, intercept))
-        b = like(np.full(basis.others, problem.operator_scale), output_rows.rows)
-        columns = number * basis.others + np.arange(basis.others)
+        b = like(np.full(basis.n_orbits, problem.operator_scale), output_rows.rows)
+        columns = number * basis.n_orbits + np.arange(basis.n_orbits)
         parts.append(
             Part(spectrum, b, target, columns=columns, multiplicity=basis.multiplicity_of(mode))
         )
 
     def join(fits: list[FittedMap]) -> FittedMap:
-        """Return the map of dual coefficients on all images of the training inputs."""
+        """Combine the fitted maps of all modes into one map, of all shifted training inputs."""
         xp = namespace(output_rows.rows)
         duals: Any = [map.coefficients for map, _ in fits]
         C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
@@ -106,48 +106,51 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def _constant_mode_mean(basis: FourierBasis, fits: list[FittedMap]) -> Array:
-    """Return the mean prediction of the constant Fourier mode, as a row of outputs."""
+    """Return the mean prediction over the training inputs, from the constant Fourier mode."""
     xp, first = namespace(fits[0][1]), fits[0][1][None, :]
     rest = xp.concat([0.0 * first] * (len(fits) - 1), axis=1) if len(fits) > 1 else first[:, :0]
     return basis.to_real(xp.concat([first, rest], axis=1))[0, :]
 
 
 def _centred_outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
-    """Return the entries of the outputs, centred by their mean over examples and shifts."""
-    side = replace(problem.outputs, features=Explicit())  # the entries, also if there are many
+    """Return the outputs in coordinates (entries), centred by means over examples and shifts."""
+    side = replace(
+        problem.outputs, features=Explicit()
+    )  # entries as coordinates, also if there are many
     made = Cache().output_rows(replace(problem, outputs=side))
     if made.mean is None:
         return made
     xp, at = namespace(made.mean), basis.by_shift.reshape(-1)
-    means = xp.mean(xp.reshape(take(made.mean, at), (-1, basis.others)), axis=0)
-    every = xp.reshape(means + 0.0 * xp.reshape(take(made.mean, at), (-1, basis.others)), (-1,))
+    means = xp.mean(xp.reshape(take(made.mean, at), (-1, basis.n_orbits)), axis=0)
+    every = xp.reshape(means + 0.0 * xp.reshape(take(made.mean, at), (-1, basis.n_orbits)), (-1,))
     mean = take(every, np.argsort(at))
     return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
 
 
 def _real_copy(A: Array) -> Array:
     """Return a contiguous copy of the real part of A."""
-    return A.real + 0.0  # not a view of every other number
+    return A.real + 0.0  # a view would have strides
 
 
 class FourierBasis(Basis):
-    """Fourier modes of shifts of the outputs along some axes.
+    """The basis of output directions that are Fourier modes of shifts along output axes.
 
     Parameters
     ----------
     orbits
-        The output entries by orbit and shift, (others, *shifts).
+        The index of the output entry for each orbit of the shifts and each shift, (orbits,
+        *shifts).
     """
 
     def __init__(self, orbits: np.ndarray):
-        self.shape, self.others = orbits.shape[1:], len(orbits)
+        self.shape, self.n_orbits = orbits.shape[1:], len(orbits)
         self.axes = tuple(range(len(self.shape)))
         self.number = int(np.prod(self.shape))
-        self.by_shift = np.moveaxis(orbits, 0, -1)  # (*shifts, others)
+        self.by_shift = np.moveaxis(orbits, 0, -1)  # (*shifts, orbits)
         self.half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
 
     def multiplicity_of(self, mode: tuple[int, ...]) -> int:
-        """Return how many real directions a mode stands for: 2 if its conjugate is omitted."""
+        """Return the number of real directions of a mode: 2 if its conjugate is not stored."""
         return 1 if mode[-1] == 0 or 2 * mode[-1] == self.shape[-1] else 2
 
     def is_real(self, mode: tuple[int, ...]) -> bool:
@@ -155,44 +158,44 @@ class FourierBasis(Basis):
         return all(2 * k % m == 0 for k, m in zip(mode, self.shape, strict=True))
 
     def to_modes(self, V: Array) -> Array:
-        """Return the unitary Fourier transform of output rows V, (*modes, n, others)."""
+        """Return the unitary Fourier transform of output rows V, (*modes, n, orbits)."""
         xp = namespace(V)
         rows = take(xp.matrix_transpose(V), self.by_shift.reshape(-1))
         shaped = xp.matrix_transpose(xp.reshape(rows, (*self.by_shift.shape, V.shape[0])))
         return fourier(shaped, self.axes) / self.number**0.5
 
     def to_real(self, C: Array) -> Array:
-        """Return output rows from Fourier modes (n, modes · others), the inverse of `to_modes`."""
+        """Return output rows from Fourier modes C (n, modes · orbits); inverse of `to_modes`."""
         xp, n = namespace(C), C.shape[0]
-        modes = xp.reshape(xp.astype(C, xp.complex128), (n, *self.half, self.others))
+        modes = xp.reshape(xp.astype(C, xp.complex128), (n, *self.half, self.n_orbits))
         stacked = xp.moveaxis(modes, 0, -2)
         values = xp.fft.irfftn(stacked, s=self.shape, axes=self.axes) * self.number**0.5
         rows = xp.reshape(xp.matrix_transpose(values), (-1, n))
         return xp.matrix_transpose(take(rows, np.argsort(self.by_shift.reshape(-1))))
 
     def to_coordinates(self, C: Array) -> Array:
-        """Return C unchanged, because real rows are already in output coordinates."""
+        """Return C unchanged: the result of `to_real` is already in output coordinates."""
         return C
 
     @cached_property
     def _multiplicities(self) -> np.ndarray:
-        """The number of real directions that each stored Fourier column stands for."""
+        """The number of real directions of each stored Fourier column."""
         return np.repeat(
-            [self.multiplicity_of(mode) for mode in np.ndindex(*self.half)], self.others
+            [self.multiplicity_of(mode) for mode in np.ndindex(*self.half)], self.n_orbits
         )
 
     def per_direction(self, values: Array) -> Array:
-        """Return one value per real direction, given one value per stored Fourier column."""
+        """Return values per real direction, given one column per stored Fourier mode."""
         xp = namespace(values)
         index = np.repeat(np.arange(len(self._multiplicities)), self._multiplicities)
         return xp.matrix_transpose(take(xp.matrix_transpose(values), index))
 
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
-        """Return the noise variance of each direction, averaged over the modes.
+        """Return the noise variance per direction, averaged over the modes.
 
-        Entries that shifts exchange are equally noisy.
+        By symmetry, output entries that shifts exchange have the same noise.
         """
-        copies = self._multiplicities.reshape(-1, self.others)
+        copies = self._multiplicities.reshape(-1, self.n_orbits)
         mean = (copies * noises.reshape(copies.shape)).sum(axis=0) / self.number
         return self.per_direction(np.tile(mean, len(copies))[None, :])[0, :]
 
@@ -210,12 +213,12 @@ class FourierBasis(Basis):
 
     @cached_property
     def _is_sine(self) -> np.ndarray:
-        """Whether each stored column stands for a sine; its conjugate mode is then the cosine."""
+        """Whether each stored column is a sine, whose conjugate mode is the cosine."""
         found = []
         for mode in np.ndindex(*self.half):
             conjugate = tuple(-k % m for k, m in zip(mode, self.shape, strict=True))
             found.append(self.multiplicity_of(mode) == 1 and conjugate < mode)
-        return np.repeat(found, self.others)
+        return np.repeat(found, self.n_orbits)
 
 
 def fourier(A: Array, axes: tuple[int, ...]) -> Array:
@@ -226,7 +229,10 @@ def fourier(A: Array, axes: tuple[int, ...]) -> Array:
 
 
 class ShiftedKernelModes:
-    """Kernel values of inputs with all shifted training inputs, as Fourier modes."""
+    """Kernel values between inputs and all shifted training inputs, as Fourier modes.
+
+    The values of the last inputs are stored, because all modes need them.
+    """
 
     def __init__(self, problem: Problem, basis: FourierBasis):
         self.kernel, self.X, self.basis = problem.inputs.kernel, problem.inputs.items, basis
@@ -235,13 +241,13 @@ class ShiftedKernelModes:
 
     @cached_property
     def images(self) -> list[Items]:
-        """The training inputs transformed by each element of the symmetry group."""
+        """The training inputs, transformed by each element of the symmetry group."""
         group: Any = self.group
         return [act(self.X) for act in group.inputs]
 
     @cached_property
     def shift_order(self) -> np.ndarray:
-        """The index of each shift in the list of group elements."""
+        """The index of each shift in the list of elements of the symmetry group."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
         first = group.shifts[0].reshape(-1, *shape)[0]
@@ -255,7 +261,7 @@ class ShiftedKernelModes:
     def modes(self) -> Array:
         """The Fourier modes of the training Gram matrices over all shifts, (*modes, n, n).
 
-        Those of a shift and its inverse are each other's transposes.
+        The Gram matrix of the inverse of a shift is the transpose of that of the shift.
         """
         shape = self.basis.shape
         grams: dict[tuple[int, ...], Array] = {}
@@ -268,14 +274,14 @@ class ShiftedKernelModes:
         return self._to_modes(list(grams.values()))
 
     def _to_modes(self, values: list[Array]) -> Array:
-        """Return the Fourier transform over shifts of a list of matrices, one per shift."""
+        """Return the Fourier transform over the shifts of matrices, given one per shift."""
         xp = namespace(*values)
         K = xp.stack(values)
         K = xp.reshape(K, (*self.basis.shape, *K.shape[1:]))
         return fourier(K, self.basis.axes) / self.basis.number
 
     def kernel_values(self, A: Items) -> Array:
-        """Return the Fourier modes of the kernel values of new inputs, (*modes, inputs, n)."""
+        """Return the Fourier modes of kernel values of new inputs A, (*modes, inputs, n)."""
         if self.last_inputs[0] is not A:
             steps = np.ndindex(*self.basis.shape)
             values = [self.kernel._gram(A, self.images[self.shift_order[k]]) for k in steps]
@@ -283,32 +289,32 @@ class ShiftedKernelModes:
         return self.last_inputs[1]
 
     def prior_variances(self, A: Items) -> Array:
-        """Return the Fourier modes of k(a, shifted a) for each new input a, (*modes, inputs)."""
+        """Return the Fourier modes over shifts of k(a, shifted a), (*modes, inputs)."""
         if self.last_inputs[0] is not A or self.last_inputs[2] is None:
             group: Any = self.group
             found = []
             for k in np.ndindex(*self.basis.shape):
                 moved = group.inputs[self.shift_order[k]](A)
-                own = [
+                grams = [
                     self.kernel._gram(part(A, rows), part(moved, rows))
                     for rows in blocks(count(A), DIAGONAL_ITEMS)
                 ]
-                xp = namespace(*own)
-                found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))
+                xp = namespace(*grams)
+                found.append(xp.concat([xp.linalg.diagonal(K) for K in grams]))
             self.last_inputs = (A, self.kernel_values(A), self._to_modes(found))
         return self.last_inputs[2]
 
 
 @dataclass(frozen=True)
 class ModeKernel:
-    """One Fourier mode of a kernel over shifts, with the methods that `InputGram` uses.
+    """One Fourier mode of a kernel over shifts, with the methods that `InputGram` calls.
 
     Attributes
     ----------
     values
-        The kernel values of all modes, shared by them.
+        The kernel values of all modes, shared by all `ModeKernel` objects.
     mode
-        The mode.
+        The index of the mode.
     """
 
     values: ShiftedKernelModes
@@ -317,18 +323,18 @@ class ModeKernel:
     features: ClassVar[None] = None
 
     def _this_mode(self, A: Array) -> Array:
-        """Return this mode's entry of an array over all modes, real if the mode is."""
+        """Select this mode from an array over all modes; return a real array for a real mode."""
         real = self.values.basis.is_real(self.mode)
         return _real_copy(A[self.mode]) if real else A[self.mode]
 
     def __call__(self, A: Items, X: Items) -> Array:
-        """Return this mode of the kernel values of new inputs A with the training inputs X."""
+        """Return this mode of the kernel values between new inputs A and training inputs."""
         return self._this_mode(self.values.kernel_values(A))
 
     def checked_gram(self, X: Items) -> Array:
-        """Return this mode of the Gram matrix of the training inputs X."""
+        """Return this mode of the Gram matrix of the training inputs."""
         return self._this_mode(self.values.modes)
 
     def diag(self, A: Items) -> Array:
-        """Return this mode of k(a, shifted a) for every new input a, a real number."""
+        """Return this mode of k(a, shifted a) for every new input a in A, as real numbers."""
         return _real_copy(self.values.prior_variances(A)[self.mode])

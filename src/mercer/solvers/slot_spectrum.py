@@ -1,4 +1,4 @@
-"""Inputs whose rows are slots, pairs of an example and an output component."""
+"""Spectra of Gram matrices over slots, which are pairs of an example and an output component."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .reduction import Reduction
 from .weights import CoupledMap
 
 DENSE_SQUARES = 4.0
-"""Peak memory of a dense fit in matrices over all slots."""
+"""The peak memory of a dense fit, in square matrices over all slots."""
 
 
 class SlotSpectrum(InputSpectrum):
-    """Inputs with one row per slot, a pair of a training example and an output component.
+    """Spectrum of a Gram matrix with one row per slot, a pair of example and output component.
 
     Attributes
     ----------
     slots
-        Those of the training examples.
+        The slots of the training examples.
     weights
         The sample weight of each training slot; None for equal weights.
-    shares
-        1/√Σw of each output component; None without an intercept.
+    constant_entries
+        1/√Σw for each output component, summed over its slots; None without an intercept.
     """
 
     slots: Slots
     weights: np.ndarray | None
-    shares: np.ndarray | None
+    constant_entries: np.ndarray | None
 
     @property
     def size(self) -> int:
@@ -42,49 +42,59 @@ class SlotSpectrum(InputSpectrum):
         return self.slots.size
 
     def set_constants(self, intercept: bool) -> None:
-        """Store for each output component the entries 1/√Σw of its constant vector."""
+        """Store the entry 1/√Σw of the intercept's unit vector for each output component."""
         w = np.ones(self.slots.size) if self.weights is None else self.weights
         self.total = float(w.sum())
         totals = np.bincount(self.slots.places, w, minlength=self.slots.width)
-        self.shares = np.where(totals > 0, totals, np.inf) ** -0.5 if intercept else None
+        self.constant_entries = np.where(totals > 0, totals, np.inf) ** -0.5 if intercept else None
 
     @property
     def constant_count(self) -> int:
         """The number of output components that occur, each with its own intercept."""
-        return 0 if self.shares is None else int((self.shares > 0).sum())
+        return 0 if self.constant_entries is None else int((self.constant_entries > 0).sum())
 
-    def new_constant_entries(self, at: ProjectedInputs) -> Array | float:
+    def new_constant_entries(self, projected: ProjectedInputs) -> Array | float:
         """Return the entry 1/√Σw of the intercept's unit vector at each slot of new inputs."""
-        if self.shares is None or at.slots is None:
+        if self.constant_entries is None or projected.slots is None:
             return 0.0
-        return like(self.shares[at.slots.places][:, None], self.s)
+        return like(self.constant_entries[projected.slots.places][:, None], self.s)
 
-    def intercept_change(self, at: ProjectedInputs, own: np.ndarray, e: Array) -> Array | float:
-        """Return how residuals e of training slots `own` change the intercepts at new slots."""
-        if self.shares is None or at.slots is None:
+    def intercept_change(
+        self, projected: ProjectedInputs, rows: np.ndarray, e: Array
+    ) -> Array | float:
+        """Return the change of intercepts at new slots by residuals e of training slots."""
+        if self.constant_entries is None or projected.slots is None:
             return 0.0
-        places = self.slots.places[own]
-        N = like((np.arange(self.slots.width)[:, None] == places) * self._constant_entries(own), e)
-        return self.new_constant_entries(at) * take(N @ e, at.slots.places)
+        places = self.slots.places[rows]
+        N = like(
+            (np.arange(self.slots.width)[:, None] == places)
+            * self._training_constant_entries(rows),
+            e,
+        )
+        return self.new_constant_entries(projected) * take(N @ e, projected.slots.places)
 
-    def _constant_entries(self, index: Any) -> np.ndarray:
-        """Return the nonzero entry of the constant vectors N in each of the rows `index`."""
-        assert self.shares is not None
+    def _training_constant_entries(self, index: Any) -> np.ndarray:
+        """Return the nonzero entry of the intercept's unit vectors N in the rows `index`."""
+        assert self.constant_entries is not None
         roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
-        return roots * self.shares[self.slots.places[index]]
+        return roots * self.constant_entries[self.slots.places[index]]
 
     def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entry of the constant vectors N in each of the rows `index`."""
-        return 0.0 if self.shares is None else like(self._constant_entries(index) ** 2, self.s)
+        """Return the squared nonzero entry of the unit vectors N in the rows `index`."""
+        return (
+            0.0
+            if self.constant_entries is None
+            else like(self._training_constant_entries(index) ** 2, self.s)
+        )
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ per group of rows, and its part from components in no other group.
+        """Return the blocks of NNᵀ over groups of rows, and those of components of one group.
 
-        N holds the constant vectors of the output components.
+        N holds the unit vectors of the intercept, one per output component.
         """
-        if self.shares is None:
+        if self.constant_entries is None:
             return None
-        places, levels = self.slots.places[members], self._constant_entries(members)
+        places, levels = self.slots.places[members], self._training_constant_entries(members)
         same = places[:, :, None] == places[:, None, :]
         products = same * levels[:, :, None] * levels[:, None, :]
         rows = np.bincount(self.slots.places, minlength=self.slots.width)
@@ -92,28 +102,30 @@ class SlotSpectrum(InputSpectrum):
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
     def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹A per group, omitting constants that occur in one group only."""
-        if self.shares is None:
+        """Return (I - N_gN_gᵀ)⁻¹A per group g, without constants that occur in one group only."""
+        if self.constant_entries is None:
             return A
-        places, levels = self.slots.places[members], self._constant_entries(members)
-        at = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[:, None, :]
-        mass = (at**2).sum(axis=2)
+        places, levels = self.slots.places[members], self._training_constant_entries(members)
+        rows_of_N = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[
+            :, None, :
+        ]
+        mass = (rows_of_N**2).sum(axis=2)
         rows = np.bincount(self.slots.places, minlength=self.slots.width)
-        known = (at > 0).sum(axis=2) < rows
+        known = (rows_of_N > 0).sum(axis=2) < rows
         gain = np.where(known, 1.0 / np.where(known, 1.0 - mass, 1.0), 0.0)
-        N = like(at, A)
+        N = like(rows_of_N, A)
         inner = like(gain[:, :, None], A) * (N @ A)
         return A + namespace(A).matrix_transpose(N) @ inner
 
 
 class SlotGramSpectrum(SlotSpectrum):
-    """Spectrum of the full Gram matrix of an operator-valued kernel over all training slots.
+    """Spectrum of the dense Gram matrix of an operator-valued kernel over all training slots.
 
-    The spectrum is made when more than a solution is needed.
+    It is computed when more than one solution is needed.
     """
 
     cached: Any = None
-    """The spectrum once it is computed."""
+    """The value of `factored` once it is computed."""
 
     def __init__(
         self, kernel: OperatorKernel, X: Items, weights: np.ndarray | None, intercept: bool
@@ -127,13 +139,13 @@ class SlotGramSpectrum(SlotSpectrum):
 
     @property
     def factored(self) -> tuple[Array, Array, Reduction, Any]:
-        """Eigenvalues, eigenvectors, the reduction, and the mean Gram row of each component."""
+        """Eigenvalues, eigenvectors, `Reduction`, and mean Gram matrix row of each component."""
         if self.cached is None:
             self.cached = self._factor()
         return self.cached
 
     def _factor(self) -> tuple[Array, Array, Reduction, Any]:
-        """Compute the eigendecomposition that `spectrum` returns."""
+        """Compute the value of `factored` by an eigendecomposition."""
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
         largest = float(namespace(K).max(namespace(K).linalg.diagonal(K)))
@@ -158,23 +170,26 @@ class SlotGramSpectrum(SlotSpectrum):
             K = K - take(means, slots.places)
         return ProjectedInputs(K @ self.reduction.weighted(self.E), own, slots)
 
-    def _centred_variances(self, own: Array, K: Array, slots: Slots) -> Array:
-        """Return prior variances `own` after centring the features by output component."""
-        xp, turn = namespace(K), namespace(K).matrix_transpose
-        across = turn(self.slots.means(turn(K), self.weights))  # (rows, width)
-        level = self.slots.means(turn(self.factored[3]), self.weights)
+    def _centred_variances(self, variances: Array, K: Array, slots: Slots) -> Array:
+        """Return prior variances after centring the features by output component.
+
+        `variances` are those before, and K is the kernel between new and training slots.
+        """
+        xp, transpose = namespace(K), namespace(K).matrix_transpose
+        across = transpose(self.slots.means(transpose(K), self.weights))  # (rows, width)
+        level = self.slots.means(transpose(self.factored[3]), self.weights)
         at = like(np.eye(slots.width)[slots.places], K)
-        own = own - 2.0 * xp.sum(across * at, axis=1)
-        return own + take(xp.linalg.diagonal(level), slots.places)
+        variances = variances - 2.0 * xp.sum(across * at, axis=1)
+        return variances + take(xp.linalg.diagonal(level), slots.places)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
         gram = self.kernel.gram(self.X)
         try:
-            made = self.cached is not None
+            computed = self.cached is not None
             C = (
                 self._coefficients_by_spectrum(smoother, alpha)
-                if made
+                if computed
                 else self._coefficients_by_cholesky(gram, smoother.T, alpha)
             )
         except np.linalg.LinAlgError:
@@ -188,27 +203,27 @@ class SlotGramSpectrum(SlotSpectrum):
         return self.reduction.weighted(self.E @ smoother.coefficients(alpha))
 
     def _coefficients_by_cholesky(self, gram: BlockGram, T: Array, alpha: float) -> Array:
-        """Return the dual coefficients for `alpha`, by Cholesky factors of the coupled blocks."""
+        """Return the dual coefficients for targets T, by Cholesky factors of coupled blocks."""
         C, w, places = T + 0.0, self.weights, self.slots.places
-        for own, G in gram.parts():
-            some = None if w is None else w[own]
-            reduction = Reduction.of(some, self.intercept, G, places[own])
+        for rows, G in gram.parts():
+            weights = None if w is None else w[rows]
+            reduction = Reduction.of(weights, self.intercept, G, places[rows])
             A = reduction.reduce_gram(G)
             ridge = factor_with_ridge(A + 0.0 if A is G else A, alpha)
-            solved = reduction.expand_rows(ridge.solve(reduction.reduce_rows(take(T, own))))
-            C = put(C, own, reduction.weighted(solved))
+            solved = reduction.expand_rows(ridge.solve(reduction.reduce_rows(take(T, rows))))
+            C = put(C, rows, reduction.weighted(solved))
         return C
 
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:
-    """Return the diagonal of K(x, x) for every input in X, one value per slot."""
-    own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL_ITEMS)]
-    xp = namespace(*own)
-    return xp.concat([xp.linalg.diagonal(K) for K in own])
+    """Return the diagonal of K(x, x) for every input x in X, one value per slot."""
+    grams = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL_ITEMS)]
+    xp = namespace(*grams)
+    return xp.concat([xp.linalg.diagonal(K) for K in grams])
 
 
 def require_slot_gram_memory(size: int) -> None:
-    """Raise MemoryError if a matrix over `size` slots exceeds the memory."""
+    """Raise MemoryError if a square matrix over `size` slots does not fit into memory."""
     needed, free = 8.0 * DENSE_SQUARES * size * size, PLANNED_FRACTION * available()
     if needed > free:
         raise MemoryError(

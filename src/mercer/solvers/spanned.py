@@ -1,12 +1,13 @@
-"""Outputs without coordinates: points are weights on the outputs, lengths come from moments.
+"""Left-out errors for outputs without coordinates, from kernel values of the outputs only.
 
-With H = E diag(f) Eᵀ + NNᵀ, f_p = s_p / (s_p + α), the left-out residual of example i has the
-weights (e_i - H_i) / (1 - H_ii) on the outputs, and its squared length is
+Points are weights on the training outputs. With the smoother H = E diag(f) Eᵀ + NNᵀ and
+f_p = s_p / (s_p + α), the left-out residual of example i has the weights (e_i - H_i) / (1 - H_ii)
+on the outputs, where e_i is a unit vector. With the output Gram matrix L, its squared norm is
 
     (L_ii - 2 (HL)_ii + (HLH)_ii) / (1 - H_ii)²,
 
-for which LE (n × m) and EᵀLE (m × m), made once, serve every α. A group g has
-(I - H_gg)⁻¹ (E_g - H_g). Lengths need n × m numbers, the points themselves n².
+for which LE (n × m) and EᵀLE (m × m) are computed once for all α. A group g has the weights
+(I - H_gg)⁻¹ (I_g - H_g). The norms take n × m numbers of memory, the points n².
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from .part import CANCELLED_FRACTION, Part
 
 
 class OutputGram:
-    """The weighted, centred Gram matrix of the outputs, as products and single entries.
+    """The weighted, centred Gram matrix of the outputs, by products and blocks; it is not formed.
 
-    With an intercept, the weighted mean of the outputs is subtracted first.
+    With an intercept, the weighted mean of the outputs in feature space is subtracted.
     """
 
     def __init__(self, problem: Problem):
@@ -37,7 +38,7 @@ class OutputGram:
         self.center, self.w = problem.intercept, problem.weights
 
     def _unweighted_times(self, M: Array) -> Array:
-        """Return L M, the output Gram matrix L (not weighted, not centred) times M."""
+        """Return the output Gram matrix, without weights and centring, times M."""
         n = count(self.y)
         parts = [
             self.kernel._gram(part(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
@@ -53,72 +54,85 @@ class OutputGram:
         roots = None if self.w is None else like(np.sqrt(self.w)[:, None], M)
         M = M if roots is None else roots * M
         if self.center:
-            share = np.full(n, 1.0 / n) if self.w is None else self.w / self.w.sum()
-            share = like(share[:, None], M)
-            LM = self._unweighted_times(xp.concat([M, share], axis=1))
+            fractions = np.full(n, 1.0 / n) if self.w is None else self.w / self.w.sum()
+            fractions = like(fractions[:, None], M)
+            LM = self._unweighted_times(xp.concat([M, fractions], axis=1))
             self.means = LM[:, -1]
-            self.level = float(share[:, 0] @ self.means)
-            LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
+            self.level = float(fractions[:, 0] @ self.means)
+            LM = LM[:, :-1] - xp.matrix_transpose(fractions) @ LM[:, :-1]
         else:
             LM = self._unweighted_times(M)
         return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
-        """Return the weighted squared norms of the (centred) outputs; call `gram_times` first."""
-        own = self.kernel.diag(self.y)
-        own = own - 2.0 * self.means + self.level if self.center else own
-        return own if self.w is None else like(self.w, own) * own
+        """Return the weighted squared norms of the centred outputs; call `gram_times` first."""
+        norms = self.kernel.diag(self.y)
+        norms = norms - 2.0 * self.means + self.level if self.center else norms
+        return norms if self.w is None else like(self.w, norms) * norms
 
-    def block(self, own: np.ndarray) -> Array:
-        """Return the weighted, centred Gram matrix of outputs `own`; call `gram_times` first."""
-        some = take(self.y, own)
-        L = self.kernel._gram(some, some)
+    def block(self, index: np.ndarray) -> Array:
+        """Return the weighted, centred Gram matrix of the outputs `index`.
+
+        Call `gram_times` first, with an intercept: it computes the means.
+        """
+        outputs = take(self.y, index)
+        L = self.kernel._gram(outputs, outputs)
         if self.center:
-            means = take(self.means, own)
+            means = take(self.means, index)
             L = L - means[:, None] - means[None, :] + self.level
         if self.w is None:
             return L
-        roots = like(np.sqrt(self.w[own]), L)
+        roots = like(np.sqrt(self.w[index]), L)
         return roots[:, None] * L * roots[None, :]
 
 
 class SpanMoments:
-    """Products of the output Gram matrix L with the basis E of a part, shared by all ridges."""
+    """Squared left-out errors from products of the output Gram matrix and input eigenvectors.
 
-    def __init__(self, fitted: Part, problem: Problem):
-        self.part, self.problem, self.gram = fitted, problem, OutputGram(problem)
-        self.E = fitted.spectrum.E
-        self.turn = namespace(self.E).matrix_transpose
+    The products are computed once for all ridges.
+
+    Parameters
+    ----------
+    part
+        The only part of a factorisation, with a multiple of the identity as operator.
+    problem
+        The problem.
+    """
+
+    def __init__(self, part: Part, problem: Problem):
+        self.part, self.problem, self.gram = part, problem, OutputGram(problem)
+        self.E = part.spectrum.E
+        self.transpose = namespace(self.E).matrix_transpose
 
     @cached_property
     def gram_times_basis(self) -> Array:
-        """L @ E, the output Gram matrix times the input eigenvectors."""
+        """LE, the output Gram matrix L times the input eigenvectors E."""
         return self.gram.gram_times(self.E)
 
     @cached_property
     def gram_in_basis(self) -> Array:
         """EᵀLE, the output Gram matrix L in the basis of input eigenvectors E."""
-        return self.turn(self.E) @ self.gram_times_basis
+        return self.transpose(self.E) @ self.gram_times_basis
 
     @cached_property
     def gram_times_basis_outside(self) -> Array:
-        """P L E, the output Gram matrix times the eigenvectors, projected outside E.
+        """PLE, the output Gram matrix L times the eigenvectors E, projected on their complement.
 
-        P = I - EEᵀ - NNᵀ, with N the constants.
+        P = I - EEᵀ - NNᵀ is the projector, with the constants N.
         """
         return self.gram_times_basis - self.E @ self.gram_in_basis
 
     @cached_property
     def unfitted_sqlengths(self) -> Array:
-        """The squared norm of each output's component outside the input eigenvectors, (PLP)_ii."""
+        """The squared norm of each output's component outside the input eigenvectors."""
         xp, both = (
             namespace(self.E),
             self.gram_times_basis + self.gram_times_basis_outside,
-        )  # first: it finds the means
-        own = self.gram.diagonal()
-        left = own - xp.sum(self.E * both, axis=1)
-        lost = np.flatnonzero(host(left < CANCELLED_FRACTION * own))
-        if len(lost):  # the difference has lost its digits: take the rows of P themselves
+        )  # first: this computes the means
+        norms = self.gram.diagonal()
+        left = norms - xp.sum(self.E * both, axis=1)
+        lost = np.flatnonzero(host(left < CANCELLED_FRACTION * norms))
+        if len(lost):  # the difference has lost its digits: compute rows of the projector
             R = self.part.complement_columns(lost)
             left = put(left[:, None], lost, xp.sum(R * self.gram.gram_times(R), axis=0)[:, None])[
                 :, 0
@@ -128,7 +142,8 @@ class SpanMoments:
     def sqlengths(self, alpha: float, averaged: bool) -> Array:
         """Return the squared norm of the left-out residual of each example.
 
-        Without groups it is ((I - H) L (I - H))_ii / (1 - H_ii)², with H the smoother.
+        Without groups it is ((I - H) L (I - H))_ii / (1 - H_ii)², with the smoother H and the
+        output Gram matrix L. With `averaged`, the mean of 1 - H_ii replaces it.
         """
         groups = self.problem.groups
         shrunk = self.E * self.part.shrinkage(alpha)[:, 0]
@@ -143,7 +158,7 @@ class SpanMoments:
     def _sqlengths_of_rows(self, alpha: float, shrunk: Array, averaged: bool) -> Array:
         """Return the squared norms of left-out residuals if each example is left out alone.
 
-        They follow from I - H = P + E diag(d) Eᵀ, and `shrunk` is E diag(d).
+        They are computed from I - H = P + E diag(d) Eᵀ; `shrunk` is E diag(d).
         """
         xp = namespace(shrunk)
         found = xp.sum((shrunk @ self.gram_in_basis) * shrunk, axis=1)
@@ -164,35 +179,35 @@ class SpanMoments:
 
     def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         """Return the squared norms of left-out residuals if groups are left out together."""
-        xp, turn = namespace(shrunk), self.turn
+        xp, transpose = namespace(shrunk), self.transpose
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
-        for own in (own for same in members_by_size(groups) for own in same):
-            G = take(shrunk, own)
-            N = G @ self.gram_in_basis @ turn(G)
+        for rows in (rows for same in members_by_size(groups) for rows in same):
+            G = take(shrunk, rows)
+            N = G @ self.gram_in_basis @ transpose(G)
             if not self.part.spectrum.complete:
-                E, complement = take(self.E, own), take(self.gram_times_basis_outside, own)
-                cross = G @ turn(complement)
-                outside = self.gram.block(own) - E @ turn(take(self.gram_times_basis, own))
-                N = N + cross + turn(cross) + outside - complement @ turn(E)
-            rest = self.part.residual_blocks([alpha], own[None, :], take(self.E, own))[
+                E, complement = take(self.E, rows), take(self.gram_times_basis_outside, rows)
+                cross = G @ transpose(complement)
+                outside = self.gram.block(rows) - E @ transpose(take(self.gram_times_basis, rows))
+                N = N + cross + transpose(cross) + outside - complement @ transpose(E)
+            rest = self.part.residual_blocks([alpha], rows[None, :], take(self.E, rows))[
                 0, 0, 0, :, :
             ]
             if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED_FRACTION:
-                N = self._block_of_products(alpha, own)
-            half = turn(xp.linalg.solve(rest, N))
+                N = self._block_of_products(alpha, rows)
+            half = transpose(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
-            lengths = put(lengths[:, None], own, found[:, None])[:, 0]
+            lengths = put(lengths[:, None], rows, found[:, None])[:, 0]
         return lengths
 
     def _block_of_products(self, alpha: float, rows: np.ndarray) -> Array:
-        """Return the block over `rows` of (I - H) L (I - H), with smoother H and output Gram L.
+        """Return the block over `rows` of (I - H) L (I - H), with smoother H, output Gram L.
 
-        It is computed from the rows of I - H, which is slower than from the moments.
+        It is computed from rows of I - H, which is slower but more accurate than from products.
         """
         (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
         roots = self.part.spectrum.roots
-        R = R if roots is None else R / self.turn(roots)
-        return R @ self.gram.gram_times(self.turn(R))
+        R = R if roots is None else R / self.transpose(roots)
+        return R @ self.gram.gram_times(self.transpose(R))
 
     def points(self, alpha: float) -> Embedding:
         """Return the left-out predictions as weights on the training outputs, (n, n)."""

@@ -1,4 +1,4 @@
-"""Ridge problems in the moments of a source of pairs, of which a sample is in memory."""
+"""Ridge problems with streamed pairs, of which only moments and a sample are in memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .part import Part
 from .weights import NoWeights
 
 SAMPLE_ROWS = 1024
-"""Pairs whose left-out residuals are held at once."""
+"""The number of pairs whose left-out residuals are computed at once."""
 
 
 def stream_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a streamed problem cannot be solved; None if it can."""
+    """Return the reason why a streamed problem cannot be solved; None if it can."""
     uniform = problem.operator_features or problem.kernel.operator.uniform is not None
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
@@ -62,12 +62,12 @@ class StreamMoments:
     Attributes
     ----------
     moments
-        The moments.
+        The second moments, centred with an intercept.
     means
-        The means of input and output coordinates about the origins of the moments; None without
-        an intercept.
+        The means of input and output coordinates minus the origins that were subtracted before the
+        moments were summed; None without an intercept.
     origins
-        The means themselves; None for both without an intercept.
+        The means of input and output coordinates; None for both without an intercept.
     """
 
     moments: Moments
@@ -84,25 +84,26 @@ class StreamMoments:
         return cls(gathered.moments.about(u, v), (u, v), (a + u, b + v))
 
     def spectrum(self, problem: Problem) -> LowRankSpectrum:
-        """Return the inputs by the moment of all pairs, with the stored sample as rows."""
+        """Return the input spectrum of all pairs, with the stored sample as rows."""
         return LowRankSpectrum(
             partial(self._sampled_rows, problem), partial(self._moments_with, problem)
         )
 
     def _moment_only(self, problem: Problem) -> InputRows:
-        """Return the moment and the mean of the input coordinates, without training rows."""
+        """Return moment and mean of the input coordinates, as `InputRows` without rows."""
         m, map = self.moments, problem.gathered.inputs
         return InputRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
 
     def _sampled_rows(self, problem: Problem) -> InputRows:
-        """Return the inputs by the moment of all pairs, with the stored sample as rows."""
-        at, w = self._moment_only(problem), problem.weights
-        return replace(at, rows=centred_rows(at.map, problem.inputs.items, w, at.mean), weights=w)
+        """Return the stored sample in coordinates, with the moment of all pairs."""
+        inputs, w = self._moment_only(problem), problem.weights
+        rows = centred_rows(inputs.map, problem.inputs.items, w, inputs.mean)
+        return replace(inputs, rows=rows, weights=w)
 
     def _moments_with(self, problem: Problem, T: Array) -> tuple[InputRows, Array]:
-        """Return the inputs and their moment with the outputs; T is not used."""
-        at, vu = self._moment_only(problem), self.moments.vu
-        return replace(at, moment=at.moment + 0.0), namespace(vu).matrix_transpose(vu)
+        """Return the moment of input coordinates, and that with the outputs; T is not used."""
+        inputs, vu = self._moment_only(problem), self.moments.vu
+        return replace(inputs, moment=inputs.moment + 0.0), namespace(vu).matrix_transpose(vu)
 
     def factorization(
         self,
@@ -111,14 +112,14 @@ class StreamMoments:
         output_rows: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
-        """Return the factorisation of the stream; with `alpha` the operator is learnt at it."""
+        """Return the factorisation of the stream; `alpha` is the ridge of a learnt operator."""
         m, xp = self.moments, namespace(self.moments.vu)
         if problem.kernel.operator.uniform is None:
             vu = self._cross_moment_in_basis(spectrum)
             rotated = Moments(m.n, spectrum.s, vu, m.vv)
             EV = self._projected_outputs(spectrum)
             found = factor_separable(problem, spectrum, output_rows, rotated, EV, alpha)
-        else:  # no spectrum for one solution
+        else:  # the spectrum is not needed for one solution
             found = factor_separable(problem, spectrum, output_rows, m)
             found.parts[0].known_projection = partial(self._projected_outputs, spectrum)
         Q, vv = found.Q, m.vv
@@ -127,11 +128,11 @@ class StreamMoments:
         return found
 
     def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:
-        """Return the moment of outputs with inputs along the eigenvectors of the inputs."""
+        """Return the moment of outputs with inputs, in the eigenvectors of the input moment."""
         return self._without_rounding(self.moments.vu @ spectrum.P)
 
     def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
-        """Return EᵀV over all pairs, the outputs V in the input eigenvectors E."""
+        """Return EᵀV, the outputs V of all pairs in the input eigenvectors E."""
         xp = namespace(self.moments.vu)
         return (
             xp.matrix_transpose(self._cross_moment_in_basis(spectrum))
@@ -139,7 +140,7 @@ class StreamMoments:
         )
 
     def _without_rounding(self, vu: Array) -> Array:
-        """Set entries of the output-input moment `vu` that are rounding errors to zero."""
+        """Return the output-input moment `vu` with entries that are rounding errors set to 0."""
         xp, m = namespace(vu), self.moments
         u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
         if self.means is not None:
@@ -150,13 +151,13 @@ class StreamMoments:
 
 
 class FeatureSolution(SolutionMethod):
-    """Solutions with operator features of a stream, without left-out predictions."""
+    """Solutions with random operator features of streamed pairs, without left-out predictions."""
 
     def __init__(self, problem: Problem, stream: StreamMoments):
         self.problem, self.stream = problem, stream
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the fitted map g for the ridge parameter `alpha`."""
+        """Solve the normal equations at the ridge `alpha`, and return the fitted map g."""
         m, gathered, (a, b) = self.stream.moments, self.problem.gathered, self.stream.origins
         coef = gathered.inputs.solve(m.uu, m.vu, alpha)
         offset, frame = None if a is None else b - a @ coef, OrthonormalFrame(gathered.outputs)
@@ -164,16 +165,17 @@ class FeatureSolution(SolutionMethod):
         return Solution(points, gathered.inputs.operator_kernel_)
 
 
-def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
-    """Return the mean squared error at `alpha` on held-out pairs, from the moments `gathering`.
+def held_out_risk(factorization: Factorization, held_out: Any, alpha: float) -> float:
+    """Return the mean squared error at `alpha` on held-out pairs, from their moments.
 
-    Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
+    `held_out` holds the moments of inputs u and outputs v. With coefficients C, the sum of squares
+    is Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
     """
-    (one,) = found.parts
+    (one,) = factorization.parts
     spectrum: Any = one.spectrum
-    means, moments = StreamMoments.of(found.problem).means, gathering.moments
+    means, moments = StreamMoments.of(factorization.problem).means, held_out.moments
     moments = moments.about(*means) if means else moments
-    D = one.coefficients(alpha, found.Q)
+    D = one.coefficients(alpha, factorization.Q)
     C = spectrum.P @ (namespace(D).sqrt(spectrum.s)[:, None] * D)
     xp = namespace(C)
     rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
@@ -184,18 +186,18 @@ def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
 class LeftOutSums:
     """Sums of squared left-out residuals over streamed pairs, for trials that share a kernel.
 
-    Residual and leverage of a pair need its own coordinates and the spectra of all pairs, nothing
-    of any other pair: so blocks are judged one by one, wherever they are.
+    Residual and leverage of a pair need its coordinates and the spectra, but no other pair. Blocks
+    of pairs are therefore processed one by one, possibly on different machines.
 
     Attributes
     ----------
-    inputs
-        The spectrum of the inputs.
+    spectrum
+        The spectrum of the input Gram matrix.
     outputs, mean
-        The output map, and the mean that is subtracted; None without an intercept.
+        The feature map of the outputs, and the mean to subtract; None without an intercept.
     trials
-        For each operator its eigenvalues b, directions Q (None for the coordinates), EᵀT, and the
-        ridges.
+        For each trial the operator eigenvalues b, the directions Q (None for the coordinates), EᵀT
+        (the targets in the input eigenbasis), and the ridges.
     """
 
     spectrum: LowRankSpectrum
@@ -205,7 +207,7 @@ class LeftOutSums:
 
     @classmethod
     def of(cls, trials: list[tuple[Factorization, list[float]]]) -> LeftOutSums:
-        """Return the sums for factorisations that share a scalar kernel, each with its ridges."""
+        """Create the object for factorisations that share a scalar kernel, each with ridges."""
         found: Any = []
         for factorization, alphas in trials:
             (one,) = factorization.parts
@@ -215,13 +217,13 @@ class LeftOutSums:
         return cls(spectrum.without_training_rows(), outputs, factorization.output_rows.mean, found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums over some pairs, one number per trial and ridge."""
-        some = blocks(count(y), SAMPLE_ROWS)
-        cut = [(part(X, r), part(y, r), None if w is None else w[r]) for r in some]
-        return np.sum([self._sums(*block) for block in cut], axis=0)
+        """Return the sums over the given pairs, one number per trial and ridge."""
+        slices = blocks(count(y), SAMPLE_ROWS)
+        batches = [(part(X, r), part(y, r), None if w is None else w[r]) for r in slices]
+        return np.sum([self._sums(*batch) for batch in batches], axis=0)
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums of squared left-out residuals over one block of pairs, for all trials."""
+        """Return the sums of squared left-out residuals over one block of pairs."""
         spectrum = self.spectrum.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows

@@ -1,4 +1,4 @@
-"""The posterior variance of g at one ridge, in the form in which it is saved."""
+"""The posterior variance of the fitted map g as a function of inputs, which models save."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from .outputs import Basis, join_in_order
 
 @dataclass(frozen=True)
 class UnitVariances:
-    """A function of inputs: the posterior variance along each direction, for unit noise.
+    """Posterior variance of g as a function of inputs, for one ridge and unit noise.
 
     Attributes
     ----------
     spectra, eigenvalues
-        For each part of the output directions the inputs in their eigenbasis, and the eigenvalues
-        of the operator.
+        The input spectrum and the operator eigenvalues of each part of a factorisation.
     alpha
-        The ridge.
+        The ridge parameter.
     order
-        The position of each direction in the concatenated parts; None for one part.
+        The column of each output direction in the concatenated parts; None if in order.
     basis
-        What a column of a part is in the directions of the operator.
+        The output directions of all parts.
     """
 
     spectra: list[InputSpectrum]
@@ -35,7 +34,7 @@ class UnitVariances:
     basis: Basis = field(default_factory=Basis)
 
     def __call__(self, X: Items) -> Array:
-        """Return one row per input, one column per direction."""
+        """Return the variances at inputs X, one column per output direction."""
         parts = zip(self.spectra, self.eigenvalues, strict=True)
         found = [spectrum.unit_variance(b, X, self.alpha) for spectrum, b in parts]
         return self.basis.per_direction(join_in_order(found, self.order))

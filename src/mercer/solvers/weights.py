@@ -1,4 +1,4 @@
-"""Weights of predictions on the training outputs, and maps made of them."""
+"""Weights of predictions on the training outputs, and the map of an operator-valued kernel."""
 
 from __future__ import annotations
 
@@ -20,9 +20,21 @@ from .left_out import solve_diagonal_blocks
 
 
 class DualWeights(FeatureMap):
-    """The weights of exact predictions on the training outputs, for a multiple of the identity.
+    """The map from inputs to the weights of exact predictions on the training outputs.
 
-    At an input x they are √w ∘ (√w K_x √w + αI)⁻¹ (√w ∘ k_x).
+    The operator must be a multiple of the identity. With sample weights w, the weights at an input
+    x are √w ∘ (√w K_x √w + αI)⁻¹ (√w ∘ k_x).
+
+    Parameters
+    ----------
+    kernel, X
+        The fitted scalar kernel, and the training inputs.
+    alpha
+        The ridge parameter, divided by the multiple of the identity.
+    intercept
+        Whether there is an intercept.
+    sample_weight
+        The sample weights; None for equal weights.
     """
 
     sample_weight: np.ndarray | None = None
@@ -43,7 +55,7 @@ class DualWeights(FeatureMap):
 
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
-        """Return the weights for an exact problem whose operator is a multiple of the identity."""
+        """Create the map for an exact problem whose operator is a multiple of the identity."""
         side, alpha = problem.inputs, alpha / problem.operator_scale
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
@@ -51,33 +63,35 @@ class DualWeights(FeatureMap):
     def factored(self) -> tuple[InputGram, PositiveDefinite]:
         """The kernel on the training inputs, and the Cholesky factor of √w K √w + αI.
 
-        Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
+        Raises `numpy.linalg.LinAlgError` if α is lost in the rounding of K.
         """
         gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
         return gram, factor_with_ridge(gram.reduced_gram(), self.alpha)
 
     @property
     def is_accurate(self) -> bool:
-        """Whether α exceeds the rounding errors of K."""
+        """Whether the ridge α exceeds the rounding errors of the Gram matrix K."""
         try:
             return self.factored is not None
         except np.linalg.LinAlgError:
             return False
 
     def solve(self, T: Array) -> Array:
-        """Return (√w K √w + αI)⁻¹T, restricted to the complement of the constants."""
+        """Return (√w K √w + αI)⁻¹T on the complement of the constants of the intercept."""
         gram, factor = self.factored
         return gram.reduction.expand_rows(factor.solve(gram.reduction.reduce_rows(T)))
 
     def __getstate__(self) -> dict:
-        return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
+        return {
+            k: v for k, v in self.__dict__.items() if k != "factored"
+        }  # n × n, computed again on use
 
     def transform(self, A: Items) -> Array:
         """Return the weights of the predictions g(a) on the training outputs, one row per input."""
         gram = self.factored[0]
         K = gram.kernel_values(A)
-        turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
-        C = turn(weighted(self.solve(weighted(turn(K)))))
+        transpose, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
+        C = transpose(weighted(self.solve(weighted(transpose(K)))))
         if not self.intercept:
             return C
         if self.sample_weight is None:
@@ -86,7 +100,7 @@ class DualWeights(FeatureMap):
 
     @property
     def coefficients(self) -> Array:
-        """The matrix that kernel values are multiplied by to obtain the weights."""
+        """The matrix M such that kernel values times M are the weights."""
         gram, factor = self.factored
         weighted = gram.reduction.weighted
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
@@ -96,19 +110,27 @@ class DualWeights(FeatureMap):
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
-        """Return the object itself, because `map` needs the same training inputs."""
+        """Return the object itself, because the fitted map needs the same training inputs."""
         return self
 
 
 @dataclass(frozen=True)
 class LeastWeights:
-    """The weights on the training outputs of least norm that represent a point."""
+    """Least-norm weights on the training outputs that represent a predicted point.
+
+    Attributes
+    ----------
+    frame
+        The frame of the output coordinates.
+    y
+        The training outputs.
+    """
 
     frame: Frame
     y: Items
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return C V⁺, least-norm weights for points C; V are the training output coordinates."""
+        """Return C V⁺, the least-norm weights of points C; V are training output coordinates."""
         if isinstance(self.frame, SpanFrame):
             return C
         V = self.frame.evaluate(self.y)
@@ -116,16 +138,16 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
-        """Return the object itself if `map` stores a row per training example, else None."""
+        """Return the object if the fitted map stores a row per training example, else None."""
         kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
 
 class NoWeights:
-    """Placeholder for the weights of a streamed model, whose training outputs were not kept."""
+    """Placeholder for the weights of a streamed model, whose training outputs are not stored."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Raise an error, because the training outputs were not kept."""
+        """Raise NotSupported, because the training outputs are not stored."""
         raise NotSupported(
             "a model of a stream keeps no weights on the training outputs: fit on arrays in "
             "memory for points.weights and points.expect."
@@ -155,14 +177,14 @@ class CoupledMap(FeatureMap):
 
 
 def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> Embedding:
-    """Return left-out points that compute their weights on training outputs on demand.
+    """Return left-out points with a function that computes their weights on training outputs.
 
     Parameters
     ----------
     points
         The left-out points of a problem.
     problem, alpha
-        The problem, and the ridge at which it was solved.
+        The problem, and the ridge parameter of the points.
     """
     if isinstance(points.frame, SpanFrame):
         return points
@@ -178,7 +200,7 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
     """Return the weights of left-out predictions on the training outputs, (n, n).
 
-    They are I - P_gg⁻¹P_g for the rows of each group g, with P = (K + αI)⁻¹.
+    For the rows of each group g they are I - P_gg⁻¹P_g, with P = (K + αI)⁻¹.
     """
     dual = DualWeights.of(problem, alpha)
     gram, factor = dual.factored

@@ -1,4 +1,4 @@
-"""The windows of all fields as input rows, in coordinates of landmarks among them."""
+"""The spectrum of a Gram matrix over windows of fields, by kernel values with landmarks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .slot_spectrum import SlotSpectrum
 
 
 class WindowSpectrum(SlotSpectrum):
-    """Inputs with one row per window of a field, in coordinates of landmark windows.
+    """Spectrum with one row per window of a training field, at low rank (landmark windows).
 
     Parameters
     ----------
     windows
         The training windows.
     directions
-        Eigenvectors of the operator over channels as columns, those of the part that has these
-        inputs; None for the channels themselves.
+        The eigenvectors of the channel operator of one part, as columns; None for the channels
+        themselves.
     basis
-        The basis; None for the eigenvectors that `TrainingWindows.choice_moments` have.
+        The basis of the windows; None for the spectral basis of `TrainingWindows.choice_moments`.
     """
 
     in_memory = False
@@ -57,7 +57,7 @@ class WindowSpectrum(SlotSpectrum):
 
     @property
     def basis(self) -> WindowBasis:
-        """The basis E of the training windows."""
+        """The eigenbasis of the training windows, computed on first use."""
         if self.cached is None:
             self.cached = self.windows.choice_moments.spectral_basis
         return self.cached
@@ -65,13 +65,13 @@ class WindowSpectrum(SlotSpectrum):
     s = property(lambda self: self.basis.s)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return a copy factored by Cholesky for this alpha, with all landmarks."""
+        """Return a copy for one alpha, by a Cholesky factor with all landmarks."""
         other = copy(self)
         other.cached = self.windows.moments.ridge_basis(alpha / float(b[0]))
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
+        """Return Σ_pj log(s_p b_j + α), with eigenvalues s of Gram matrix and b of operator."""
         basis = self.basis
         if basis.prior_level is None:
             return super().log_det(b, alpha)
@@ -87,7 +87,7 @@ class WindowSpectrum(SlotSpectrum):
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map with all landmarks, and its mean over the training fields.
 
-        Both are in channels, also if `directions` are given.
+        Both are in output channels, also if `directions` are given.
         """
         moments, along = self.windows.moments, self.directions
         cross = moments.b if along is None else moments.b @ along
@@ -100,13 +100,13 @@ class WindowSpectrum(SlotSpectrum):
 
     @cached_property
     def on_grids(self) -> SharedOnGrids:
-        """The kernel on the grids of the training fields."""
+        """The kernel between windows on the grids of the training fields."""
         return self.kernel.on_grids()
 
     def _kernel_values(self, X: Array) -> Array:
-        """Return the kernel between the windows of fields X and the landmarks of the basis.
+        """Return the kernel between the windows of fields X and the landmark windows.
 
-        The shape of the result is (fields, grid points, landmarks).
+        The result has the shape (fields, grid points, landmarks).
         """
         return stack_grid_points(self.on_grids.values(X, self.basis.landmarks))
 
@@ -120,7 +120,7 @@ class WindowSpectrum(SlotSpectrum):
         return take(rows, where.reshape(-1) * points + at) * basis.row_scales
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project the windows of new fields on the eigenbasis; `prior` adds exact variances."""
+        """Project windows of new fields on the eigenvectors; `prior` adds prior variances."""
         basis = self.basis
         K = self._kernel_values(like(X, basis.root))
         centred = basis.centred(K)
@@ -145,7 +145,10 @@ class WindowSpectrum(SlotSpectrum):
 
 
 class LandmarkFieldMap(FeatureMap):
-    """The fitted map g(x)_p = Σ_l K((x, p), l) c_l at grid point p, over landmarks l."""
+    """The map from fields x to fields g(x)_p = Σ_l K((x, p), l) c_l at grid points p.
+
+    The sum is over the landmark windows l, with coefficients c_l.
+    """
 
     def __init__(self, kernel: Shared, landmarks: LandmarkWindows, coef: Array):
         self.kernel = kernel
@@ -158,9 +161,9 @@ class LandmarkFieldMap(FeatureMap):
         return kernel.output_grid.fill(self.on(A, kernel.input_grid, kernel.output_grid))
 
     def on(self, A: Items, inputs: Grid, outputs: Grid) -> Array:
-        """Predict on the grid `outputs` from fields on the grid `inputs`.
+        """Return predictions on the grid `outputs`, from fields A on the grid `inputs`.
 
-        The shape of the result is (n, unmasked grid points, channels).
+        The result has the shape (n, unmasked grid points, channels).
         """
         on_grids = self.kernel.on_grids(inputs, outputs)
         A = like(A, self.landmarks.positions)
