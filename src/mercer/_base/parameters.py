@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pickle import PicklingError
 from typing import Any, TypeVar, dataclass_transform
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import hash as digest
@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator
 from .checks import is_finite, is_integer
 
 T = TypeVar("T")
+parameter_names: Any = cache(BaseEstimator._get_param_names.__func__)
+"""Return the parameter names of a class, as scikit-learn does; for each class once."""
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
@@ -27,17 +29,6 @@ def parameters(part: type[T]) -> type[T]:
     if issubclass(made, BaseEstimator):
         setattr(made, "_get_param_names", classmethod(parameter_names))  # noqa: B010
     return made
-
-
-NAMES: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
-"""The names of the parameters of each class that has been asked for them."""
-
-
-def parameter_names(part: Any) -> list[str]:
-    """Return the names of the parameters of a class, as scikit-learn finds them."""
-    if part not in NAMES:
-        NAMES[part] = BaseEstimator._get_param_names.__func__(part)
-    return NAMES[part]
 
 
 def positive(value: Any, name: str) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -71,7 +71,7 @@ class Kernel(BaseEstimator):
 
     frozen_: bool | None = None  # None, because files may not set bool attributes
     """Whether further fits and clones leave the kernel unchanged."""
-    _get_param_names = classmethod(parameter_names)
+    _get_param_names: ClassVar[Any] = classmethod(parameter_names)
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:

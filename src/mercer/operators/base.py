@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,7 +38,7 @@ class Operator(BaseEstimator):
     """Whether B refers to the finite features of the output kernel and changes with their basis."""
     learnt = False
     """Whether B is learnt in the fit, so that `learn` needs the ridge."""
-    _get_param_names = classmethod(parameter_names)
+    _get_param_names: ClassVar[Any] = classmethod(parameter_names)
     B_: Array = None
     """The matrix of an operator that `learn` returned."""
 
