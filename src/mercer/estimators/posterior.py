@@ -229,13 +229,17 @@ class Posterior:
 
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return roots of the posterior covariance at X along each direction, for unit noise."""
-        inputs, alpha = part.spectrum, self._fitted_model.alpha
-        K, Z, s = host(inputs.prior_covariance(X)), host(inputs.project_inputs(X).Z), host(inputs.s)
+        spectrum, alpha = part.spectrum, self._fitted_model.alpha
+        K, Z, s = (
+            host(spectrum.prior_covariance(X)),
+            host(spectrum.project_inputs(X).Z),
+            host(spectrum.s),
+        )
         roots = []
         for b in host(part.b)[:1] if part.equal_eigenvalues else host(part.b):
             C = (
                 b * K - (Z * (b * b / (b * s + alpha))) @ Z.T
-            ) / alpha + inputs.new_constant_entry**2
+            ) / alpha + spectrum.intercept_entry**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

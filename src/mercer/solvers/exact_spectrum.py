@@ -255,7 +255,7 @@ class ExactSpectrum(InputSpectrum):
         return self.gram.prior_covariance(X)
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, by the Gram matrix K and the sample weights w."""
+        """Return the weighted Gram matrix times A, apart from multiples of the constants."""
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:

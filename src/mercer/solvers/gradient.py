@@ -143,7 +143,7 @@ class RidgeObjective:
         total, transpose = self.part.spectrum.total, self.transpose
         inside, outside = self.solved
         e = next(iter(self.left_out.path([self.alpha])))
-        a = (2.0 / total) * self.inverse_times(e)
+        a = (2.0 / total) * self.solve_group_blocks(e)
         y_inside, y_outside = self.apply_inverse(a)
         by, bz = y_inside * self.b[None, :], inside * self.b[None, :]
         within = self._leverage_slope_in_gram(a, e) - by @ transpose(inside)
@@ -151,7 +151,10 @@ class RidgeObjective:
         z, beyond = self.E @ inside, None
         if outside is not None and y_outside is not None:
             z = z + outside
-            beyond = self.outside(self.times_basis(a, e, self.D * self.b[None, :])) / self.alpha
+            beyond = (
+                self.outside(self.outer_products_times_basis(a, e, self.D * self.b[None, :]))
+                / self.alpha
+            )
             beyond = beyond - 0.5 * (y_outside @ transpose(bz) + outside @ transpose(by))
         flat = transpose(a) @ z - (2.0 / total) * (transpose(e) @ e)
         unit = self.alpha / max(float(self.xp.max(self.s)), 1e-300)
@@ -159,7 +162,7 @@ class RidgeObjective:
         return self.slopes(float(self.xp.sum(e * e)) / total, B, within, beyond)
 
     def _leverage_slope_in_gram(self, a: Array, e: Array) -> Array:
-        """Return the derivative of the left-out error in the Gram matrix through leverages.
+        """Return the Gram matrix derivative of the left-out error that is due to leverages.
 
         In the eigenbasis E it is Σ_j b_j D_j Eᵀ T_j E D_j over directions j, with D_j = diag(1 /
         (b_j s + α)) and T_j the blocks of a_j e_jᵀ over left-out groups; `a` and `e` are those of
@@ -168,10 +171,12 @@ class RidgeObjective:
         b, transpose = self.b[None, :], self.transpose
         if self.part.equal_eigenvalues:
             d = self.D[:, 0]
-            inner = transpose(self.E) @ self.times_basis(a, e, self.xp.ones_like(self.D))
+            inner = transpose(self.E) @ self.outer_products_times_basis(
+                a, e, self.xp.ones_like(self.D)
+            )
             return float(self.b[0]) * d[:, None] * inner * d[None, :]
-        flat = transpose(self.E) @ self.times_basis(a, e, self.D)
-        curved = transpose(self.E) @ self.times_basis(a, e, self.D * self.D * b)
+        flat = transpose(self.E) @ self.outer_products_times_basis(a, e, self.D)
+        curved = transpose(self.E) @ self.outer_products_times_basis(a, e, self.D * self.D * b)
         unit = self.alpha / max(float(self.xp.max(self.b)), 1e-300)
         return _divided_differences(
             flat - transpose(flat), (curved + transpose(curved)) / 2.0, self.s, unit
@@ -179,17 +184,20 @@ class RidgeObjective:
 
     # -- sums over left-out examples, which `GroupObjective` replaces by sums over groups ------
 
-    def inverse_times(self, e: Array) -> Array:
-        """Divide column j of e by the diagonal of (b_j K + αI)⁻¹, for each direction j."""
+    def solve_group_blocks(self, e: Array) -> Array:
+        """Divide e by the diagonal of the inverse (K ⊗ B + αI)⁻¹, entry by entry."""
         rest = self.part.residual_leverages(self.alpha)
         return self.alpha * e / self.xp.where(rest > 0, rest, self.xp.ones_like(rest))
 
-    def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j) with T_j = diag(a_j ∘ e_j), over columns j of a, e and F."""
+    def outer_products_times_basis(self, a: Array, e: Array, F: Array) -> Array:
+        """Multiply the eigenvectors by products of a and e, sum over directions, scale by F.
+
+        The result is Σ_j T_j E diag(f_j) with T_j = diag(a_j ∘ e_j), over columns j of a, e, F.
+        """
         return self.E * ((a * e) @ self.transpose(F))
 
     def leverage_slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return the derivative of the left-out error in the operator through leverages.
+        """Return the operator derivative of the left-out error that is due to leverages.
 
         In the eigenbasis of the operator, entry (j, k) is Σ_i a_ij dG_i e_ik, where G is the
         diagonal of (K ⊗ B + αI)⁻¹ and dG the mean of its derivatives in the operator eigenvalues
@@ -212,12 +220,15 @@ class GroupObjective(RidgeObjective):
             E, ag, eg = (self.xp.reshape(A, (*own.shape, A.shape[1])) for A in rows)
             yield own, E, ag, eg
 
-    def inverse_times(self, e: Array) -> Array:
-        """Return G_g⁻¹e_g for every group g, with the block G_g of (K ⊗ B + αI)⁻¹."""
+    def solve_group_blocks(self, e: Array) -> Array:
+        """Solve G_g x = e_g for every group g, with the diagonal block G_g of (K ⊗ B + αI)⁻¹."""
         return self.alpha * self.left_out.solve([e], [self.alpha])[0]
 
-    def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j), with the symmetric part T_j of a_j e_jᵀ within each group."""
+    def outer_products_times_basis(self, a: Array, e: Array, F: Array) -> Array:
+        """Multiply the eigenvectors by outer products of a and e in groups; sum over directions.
+
+        The result is Σ_j T_j E diag(f_j), with T_j the symmetric part of a_j e_jᵀ in each group.
+        """
         xp, transpose, found, order = self.xp, self.transpose, [], []
         for own, E, ag, eg in self._rows_by_size(a, e):
             left, right = (transpose(B) @ E * transpose(F)[None, :, :] for B in (eg, ag))
@@ -226,7 +237,7 @@ class GroupObjective(RidgeObjective):
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
     def leverage_slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return the derivative of the left-out error in the operator through leverages.
+        """Return the operator derivative of the left-out error that is due to leverages.
 
         In the eigenbasis of the operator, entry (j, k) is Σ_g ⟨a_gj, dG_g e_gk⟩ over groups g, with
         dG_g the mean of the derivatives of G_g in the operator eigenvalues b_j and b_k, without the

@@ -144,7 +144,7 @@ class InputSpectrum:
         return 0.0 if self.N is None else self.N[index, 0] ** 2
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return the blocks of NNᵀ over groups of rows, and those of constants of one group.
+        """Return the intercept's projector NNᵀ over groups, and its part from one-group constants.
 
         N holds the unit vectors of the intercept, one per constant. Return None without an
         intercept. Whether a constant has rows outside the group is decided by counting rows:
@@ -159,25 +159,23 @@ class InputSpectrum:
         return products, (1.0 if alone else 0.0) * products
 
     def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹A for each group g of rows; N is the intercept's unit vector."""
+        """Solve (I - N_gN_gᵀ) x = A for each group g of rows; N is the intercept's unit vector."""
         raise NotImplementedError
 
     @property
-    def new_constant_entry(self) -> float:
-        """The entry of the intercept's unit vector at a new input: 1/√Σw; 0 without intercept."""
+    def intercept_entry(self) -> float:
+        """The entry 1/√Σw of the intercept's unit vector at a new input; 0 without intercept."""
         return 0.0 if self.N is None else self.total**-0.5
 
-    def new_constant_entries(self, projected: ProjectedInputs) -> Array | float:
+    def intercept_entries(self, projected: ProjectedInputs) -> Array | float:
         """Return the entry of the intercept's unit vector at each row of the new inputs."""
-        return self.new_constant_entry
+        return self.intercept_entry
 
     def intercept_change(
         self, projected: ProjectedInputs, rows: np.ndarray, e: Array
     ) -> Array | float:
         """Return the change of the intercept at new inputs by residuals e of training `rows`."""
-        return (
-            0.0 if self.N is None else self.new_constant_entry * (adjoint(take(self.N, rows)) @ e)
-        )
+        return 0.0 if self.N is None else self.intercept_entry * (adjoint(take(self.N, rows)) @ e)
 
     # -- new inputs -----------------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ class InputSpectrum:
             assert projected.prior is not None
             V = projected.prior[:, None] * b[None, :] - _squares_times(projected.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            found.append(projected.by_input(V + self.new_constant_entries(projected) ** 2))
+            found.append(projected.by_input(V + self.intercept_entries(projected) ** 2))
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
@@ -218,7 +216,7 @@ class InputSpectrum:
         raise NotImplementedError
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, by the Gram matrix K and the sample weights w."""
+        """Return the weighted Gram matrix times A, apart from multiples of the constants."""
         raise NotImplementedError
 
 

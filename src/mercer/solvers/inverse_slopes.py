@@ -149,7 +149,10 @@ def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tupl
 
 
 def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Return two functions: R ↦ P_gg⁻¹R_g and (a, e) ↦ sym(a_g e_gᵀ) P, over groups g."""
+    """Return functions that solve with diagonal blocks of P, and multiply products by P.
+
+    They are R ↦ P_gg⁻¹R_g and (a, e) ↦ sym(a_g e_gᵀ) P over groups g.
+    """
     xp = namespace(P)
     if groups is None:
         d = xp.linalg.diagonal(P)

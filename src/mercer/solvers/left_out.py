@@ -75,7 +75,7 @@ class LeaveOneOut:
         return int(self.part.spectrum.s.shape[0]) if self._uses_woodbury(size) else size
 
     def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
-        """Return (I - H_gg)⁻¹R_g of all groups g for each alpha, with the smoother H.
+        """Return left-out residuals (I - H_gg)⁻¹R_g of all groups g per alpha, with smoother H.
 
         R holds residuals for each alpha; with None, those of the fit are computed group by group.
         """
@@ -97,7 +97,7 @@ class LeaveOneOut:
     def solve_groups(
         self, R: Sequence[Array] | None, alphas: Sequence[float], members: np.ndarray
     ) -> Array:
-        """Return (I - H_gg)⁻¹R_g for groups of one size, shape (alphas, rows, directions).
+        """Return the left-out residuals of groups of one size, (alphas, rows, directions).
 
         `members` has one row of row numbers for each group.
         """
@@ -116,12 +116,12 @@ class LeaveOneOut:
             solved = xp.matrix_transpose(columns)
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), len(flat), -1))
 
-    def _batches(self, matrices: int) -> Iterator[np.ndarray]:
-        """Yield batches of groups of equal size; `matrices` matrices per group fit into memory."""
+    def _batches(self, matrices_per_group: int) -> Iterator[np.ndarray]:
+        """Yield batches of groups of equal size whose matrices fit into memory."""
         rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
             size = same.shape[1]
-            step = BLOCK_ENTRIES // (matrices * self._system_size(size) ** 2)
+            step = BLOCK_ENTRIES // (matrices_per_group * self._system_size(size) ** 2)
             yield from (
                 same[rows] for rows in blocks(len(same), min(step, ENTRIES // (size * rank)))
             )
@@ -130,7 +130,7 @@ class LeaveOneOut:
 def solve_groups_by_woodbury(
     part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray, E: Array
 ) -> Array:
-    """Return (I - H_gg)⁻¹R_g of large groups g by the Woodbury identity.
+    """Return left-out residuals (I - H_gg)⁻¹R_g of large groups g by the Woodbury identity.
 
     With the smoother H_gg = N_gN_gᵀ + E_g diag(f) E_gᵀ, all linear systems have the size of the
     rank of E. Their matrix is I - √f S √f with S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g; nothing is divided by f.
@@ -235,7 +235,7 @@ def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) ->
 def _noise_and_log_dets(
     part: Part, alpha: float, groups: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the noise variance and Σ_g log det(I - H_gg) of each direction of a part.
+    """Return noise variances and sums of log det(I - H_gg) over groups g, one per direction.
 
     H_gg is the block of the smoother over the rows of group g; without groups, over each row.
     """
@@ -249,7 +249,7 @@ def _noise_and_log_dets(
 def _group_noise_and_log_dets(
     part: Part, alpha: float, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return noise variance and Σ_g log det(I - H_gg) of each direction, for groups g of rows."""
+    """Return the result of `_noise_and_log_dets` if groups of rows are left out together."""
     R = next(part.residual_path([alpha]))[0]
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])

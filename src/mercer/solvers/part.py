@@ -189,10 +189,10 @@ class Part:
         return alpha / (self._eigenvalues() + alpha)
 
     def _residual_factors(self, alpha: float) -> Array:
-        """Return the factors d in I - H = C + E diag(d) Eᵀ, with smoother H and eigenvectors E.
+        """Return the factors of the eigenvectors in I - H, with the smoother H.
 
-        C = I - EEᵀ - NNᵀ for an orthonormal basis E. For a sample of rows E is not orthonormal,
-        and C = I - NNᵀ.
+        They are d in I - H = C + E diag(d) Eᵀ with eigenvectors E. C = I - EEᵀ - NNᵀ for an
+        orthonormal basis E. For a sample of rows E is not orthonormal, and C = I - NNᵀ.
         """
         if self.spectrum.complete or self.spectrum.orthonormal:
             return self.shrinkage(alpha)
@@ -273,7 +273,10 @@ class Part:
 
     @cached_property
     def complement_diagonal(self) -> Array | float:
-        """The diagonal of the projector I - EEᵀ - NNᵀ, or of I - NNᵀ if E is not orthonormal."""
+        """The diagonal of the projector on the complement of eigenvectors and constants, a column.
+
+        It is that of I - EEᵀ - NNᵀ, or of I - NNᵀ if E is not orthonormal.
+        """
         if self.spectrum.complete:
             return 0.0
         xp = namespace(self.squared_basis)
@@ -290,7 +293,7 @@ class Part:
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def complement_columns(self, rows: np.ndarray) -> Array:
-        """Return columns of the projector I - EEᵀ - NNᵀ (E: eigenvectors, N: constants).
+        """Return columns of the projector on the complement of eigenvectors and constants.
 
         `rows` are the numbers of the columns, those of training rows.
         """
@@ -325,7 +328,7 @@ class Part:
                 yield residuals, rest[:, i * width : (i + 1) * width]
 
     def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield what `residual_path` yields, with rows of E computed in blocks."""
+        """Yield the same as `residual_path`, but compute the rows of E in blocks."""
         D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):
@@ -361,11 +364,11 @@ class Part:
         return H if extra is None else H + extra[:, None, None, :, :]
 
     def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return the blocks over groups of I - H, minus the term of the eigenvectors; None if zero.
+        """Return the ridge-independent part of the blocks of I - H over groups; None if zero.
 
-        H is the smoother, the term is E diag(d) Eᵀ, and E holds the eigenvectors in the groups. A
-        constant of the intercept whose rows are all in one group is not subtracted, because it
-        cannot be fitted without the group.
+        H is the smoother, the other part is E diag(d) Eᵀ, and E holds the eigenvectors' rows in the
+        groups. A constant of the intercept whose rows are all in one group is not subtracted,
+        because it cannot be fitted without the group.
         """
         constants = self.spectrum.constant_blocks(members)
         if self.spectrum.complete:
@@ -376,7 +379,7 @@ class Part:
     def _orthogonal_blocks(
         self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
     ) -> Array:
-        """Return the blocks of the projector I - EEᵀ - NNᵀ over groups, given rows of E."""
+        """Return blocks of the projector on the complement of eigenvectors and constants."""
         xp = namespace(E)
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
@@ -406,7 +409,7 @@ class Part:
         if N is None:
             return W
         N = N if rows is None else take(N, rows)
-        return W + self.spectrum.new_constant_entry * N[:, 0]
+        return W + self.spectrum.intercept_entry * N[:, 0]
 
     def prediction_change(
         self, projected: ProjectedInputs, rows: np.ndarray, e: Array, alpha: float

@@ -53,7 +53,7 @@ class SlotSpectrum(InputSpectrum):
         """The number of output components that occur, each with its own intercept."""
         return 0 if self.constant_entries is None else int((self.constant_entries > 0).sum())
 
-    def new_constant_entries(self, projected: ProjectedInputs) -> Array | float:
+    def intercept_entries(self, projected: ProjectedInputs) -> Array | float:
         """Return the entry 1/√Σw of the intercept's unit vector at each slot of new inputs."""
         if self.constant_entries is None or projected.slots is None:
             return 0.0
@@ -71,7 +71,7 @@ class SlotSpectrum(InputSpectrum):
             * self._training_constant_entries(rows),
             e,
         )
-        return self.new_constant_entries(projected) * take(N @ e, projected.slots.places)
+        return self.intercept_entries(projected) * take(N @ e, projected.slots.places)
 
     def _training_constant_entries(self, index: Any) -> np.ndarray:
         """Return the nonzero entry of the intercept's unit vectors N in the rows `index`."""
@@ -88,7 +88,7 @@ class SlotSpectrum(InputSpectrum):
         )
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return the blocks of NNᵀ over groups of rows, and those of components of one group.
+        """Return the intercept's projector NNᵀ over groups, and its part from one-group constants.
 
         N holds the unit vectors of the intercept, one per output component.
         """
@@ -102,7 +102,7 @@ class SlotSpectrum(InputSpectrum):
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
     def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹A per group g, without constants that occur in one group only."""
+        """Solve (I - N_gN_gᵀ) x = A for each group g, without constants of one group only."""
         if self.constant_entries is None:
             return A
         places, levels = self.slots.places[members], self._training_constant_entries(members)
