@@ -90,7 +90,9 @@ def _ridge_inverses(
 
 
 def _ridge_inverse(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> RidgeInverse:
-    """Return the `RidgeInverse` of outputs T, given the Cholesky factor of √w K √w + αI.
+    """Return outputs T with the inverse, log determinant and derivatives of √w K √w + αI.
+
+    `factor` is its Cholesky factor.
 
     `vjp` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
     """
@@ -149,7 +151,7 @@ def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tupl
 
 
 def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Return functions that solve with diagonal blocks of P, and multiply products by P.
+    """Return two functions for left-out groups: one solves with blocks of P = (K + αI)⁻¹.
 
     They are R ↦ P_gg⁻¹R_g and (a, e) ↦ sym(a_g e_gᵀ) P over groups g.
     """

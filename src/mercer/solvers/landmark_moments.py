@@ -74,7 +74,7 @@ class TrainingWindows:
 
     @cached_property
     def choice_moments(self) -> LandmarkMoments:
-        """The moments with at most `CHOICE_RANK` landmarks, for comparing ridge parameters."""
+        """The moments of kernel values with fewer landmarks, for comparing ridge parameters."""
         most = CHOICE_RANK if is_foreign(self.X) else HOST_CHOICE_RANK
         if self.landmarks.number <= most:
             return self.moments
