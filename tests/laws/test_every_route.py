@@ -69,7 +69,7 @@ def evidence(found, at):
 
 
 def density(found, at):
-    return np.array(found.left_out_log_density(at.alpha)), np.array(
+    return np.array(found.density(at.alpha)), np.array(
         at.dense.density(at.all_labels, at.directions)
     )
 

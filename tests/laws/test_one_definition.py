@@ -9,7 +9,7 @@ import mercer
 from mercer.solvers import Factorization
 
 SOLVERS = Path(mercer.__file__).parent / "solvers"
-QUANTITIES = ("left_out", "moves", "variance", "evidence", "left_out_log_density")
+QUANTITIES = ("left_out", "moves", "variance", "evidence", "density")
 
 
 def definitions(name):

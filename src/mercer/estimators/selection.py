@@ -75,7 +75,7 @@ class Selection:
             return np.nan
         if self.model.criterion == "evidence":
             return factorization.evidence(alpha)
-        return factorization.left_out_log_density(alpha)
+        return factorization.density(alpha)
 
     def _scores_decoded(self, problem: Problem) -> bool:
         """Return whether trials are scored by decoded predictions, not by squared errors.

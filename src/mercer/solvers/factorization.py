@@ -511,7 +511,7 @@ class Factorization:
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + log_dets) + log_weights
 
-    def left_out_log_density(self, alpha: float) -> float:
+    def density(self, alpha: float) -> float:
         """Return the sum of the log densities of each training output given all others.
 
         It is −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j
