@@ -165,6 +165,25 @@ def test_what_cannot_be_missing_is_refused_with_a_sentence(estimator, y, message
         MissingTargets(estimator).fit(X, y)
 
 
+def gaps_as(kind):
+    """The gaps in whole numbers, in a container of that kind."""
+    whole = pd.DataFrame(np.round(10.0 * GAPS))
+    if kind == "polars":
+        return pytest.importorskip("polars").from_pandas(whole.rename(columns=str))
+    missing = whole.astype("Int64") if kind == "nullable" else whole.astype(object)
+    return missing.to_numpy().tolist() if kind == "list" else missing
+
+
+@pytest.mark.parametrize("kind", ["nullable", "object", "list", "polars"])
+def test_missing_values_of_any_container_are_known_as_such(kind):
+    given = gaps_as(kind)
+    model = MissingTargets(KernelDependency(RBF(2.0)))
+    expected = model.fit(X, np.round(10.0 * GAPS)).predict(X)
+    np.testing.assert_allclose(model.fit(X, given).predict(X), expected)
+    with pytest.raises(ValueError, match="MissingTargets"):
+        KernelDependency(RBF(2.0)).fit(X, given)
+
+
 def test_estimators_that_need_whole_outputs_name_the_one_that_does_not():
     with pytest.raises(ValueError, match="MissingTargets"):
         KernelDependency(RBF(2.0)).fit(X, GAPS)

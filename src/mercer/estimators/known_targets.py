@@ -11,6 +11,7 @@ from ..decoders.records import fields_of
 from ..kernels import Kernel
 from ..spaces import Records
 from ..spaces.records import filled, known_fields
+from .pairs import as_floats
 
 FEWEST_KNOWN = 4
 """The smallest number of rows in which a target must be known."""
@@ -34,7 +35,7 @@ def fill_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
             f"outputs under {kernel} are known or missing as a whole: leave out the rows without "
             "output, or give single targets as fields of records."
         )
-    Y = np.asarray(y, dtype=float)
+    Y = as_floats(y)
     rows = Y.reshape(len(Y), -1)
     known = ~np.isnan(rows)
     _require_known_rows(known, list(range(rows.shape[1])))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
 
@@ -19,6 +20,7 @@ from .._base.arrays import (
     host,
     is_array,
     is_batch,
+    is_foreign,
     is_table,
     take,
 )
@@ -180,15 +182,28 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
         names = list(kernel.space.fields)
         missing = not known_fields(kernel.space.check(y), names).all()
     else:
-        held = isinstance(y, np.ndarray) or is_table(y)
-        values = np.asarray(y) if held and kernel.space.on_vectors else np.zeros(0)
-        missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+        missing = kernel.space.on_vectors and _has_nan(y)
     if missing:
         raise ValueError(
             "Input y contains NaN or None, values that are missing: wrap the estimator in "
             "MissingTargets, for which a row counts for the targets that it has; or leave out the "
             "rows without output."
         )
+
+
+def _has_nan(y: Items) -> bool:
+    """Return whether an array, a table or a list has missing numbers; False for other values."""
+    if is_foreign(y) or issparse(y):
+        return False
+    try:
+        return bool(np.isnan(as_floats(y)).any())
+    except (TypeError, ValueError):
+        return False  # the kernel's check says what is wrong
+
+
+def as_floats(y: Items) -> np.ndarray:
+    """Return outputs as an array of floats, NaN where a table has a missing value."""
+    return y.to_numpy(float, na_value=np.nan) if is_table(y) else np.asarray(y, dtype=float)
 
 
 def drop_zero_weights(
