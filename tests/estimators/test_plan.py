@@ -15,7 +15,9 @@ from mercer.solvers.route import route
 
 @pytest.fixture
 def room(monkeypatch):
-    return lambda gib: monkeypatch.setattr(_memory, "available", lambda: gib * GIB / PLANNED_FRACTION)
+    return lambda gib: monkeypatch.setattr(
+        _memory, "available", lambda: gib * GIB / PLANNED_FRACTION
+    )
 
 
 def test_small_fits_are_exact(room):

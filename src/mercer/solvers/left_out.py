@@ -60,7 +60,8 @@ class LeaveOneOut:
     def _ridges_at_once(self) -> int:
         """Return the number of ridge parameters that fit into memory at once."""
         rows, directions = self.part.shape
-        largest = max(self._system_size(same.shape[1]) for same in self.members or [])
+        sizes = [same.shape[1] for same in self.members or []]
+        largest = max((size for size in sizes if not self._uses_woodbury(size)), default=1)
         batches = BLOCK_ENTRIES // (self._distinct_shrinkages() * largest**2)
         return max(1, min(batches, ENTRIES // max(1, rows * directions)))
 
@@ -69,10 +70,6 @@ class LeaveOneOut:
         spectrum = self.part.spectrum
         exact = spectrum.orthonormal or spectrum.complete or self.part.slots is None
         return not exact and size > spectrum.s.shape[0]
-
-    def _system_size(self, size: int) -> int:
-        """Return the number of unknowns of the linear system of a group with `size` rows."""
-        return int(self.part.spectrum.s.shape[0]) if self._uses_woodbury(size) else size
 
     def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
         """Return left-out residuals (I - H_gg)⁻¹R_g of all groups g per alpha, with smoother H.
@@ -121,10 +118,10 @@ class LeaveOneOut:
         rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
             size = same.shape[1]
-            step = BLOCK_ENTRIES // (matrices_per_group * self._system_size(size) ** 2)
-            yield from (
-                same[rows] for rows in blocks(len(same), min(step, ENTRIES // (size * rank)))
-            )
+            step = ENTRIES // (size * rank)  # rows of E
+            if not self._uses_woodbury(size):
+                step = min(step, BLOCK_ENTRIES // (matrices_per_group * size**2))
+            yield from (same[rows] for rows in blocks(len(same), step))
 
 
 def solve_groups_by_woodbury(

@@ -105,17 +105,33 @@ class SlotSpectrum(InputSpectrum):
         """Solve (I - N_gN_gᵀ) x = A for each group g, without constants of one group only."""
         if self.constant_entries is None:
             return A
-        places, levels = self.slots.places[members], self._training_constant_entries(members)
-        rows_of_N = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[
-            :, None, :
-        ]
-        mass = (rows_of_N**2).sum(axis=2)
-        rows = np.bincount(self.slots.places, minlength=self.slots.width)
-        known = (rows_of_N > 0).sum(axis=2) < rows
-        gain = np.where(known, 1.0 / np.where(known, 1.0 - mass, 1.0), 0.0)
-        N = like(rows_of_N, A)
-        inner = like(gain[:, :, None], A) * (N @ A)
-        return A + namespace(A).matrix_transpose(N) @ inner
+        number, width, places = len(members), self.slots.width, self.slots.places[members]
+        levels = self._training_constant_entries(members)
+        constants = (np.arange(number)[:, None] * width + places).reshape(-1)
+        mass = np.bincount(constants, (levels**2).reshape(-1), number * width)
+        rows = np.bincount(constants, minlength=number * width)
+        every = np.tile(np.bincount(self.slots.places, minlength=width), number)
+        gain = np.where(rows < every, 1.0 / np.where(rows < every, 1.0 - mass, 1.0), 0.0)
+        weights = like(levels[:, :, None], A)
+        inner = like(gain[:, None], A) * self._sums_by_place(members, weights * A)
+        return A + weights * namespace(A).reshape(take(inner, constants), A.shape)
+
+    def _sums_by_place(self, members: np.ndarray, D: Array) -> Array:
+        """Return the sums of the rows D of each group and place, (groups · places, columns).
+
+        An item has one row for each place, so that the sums are over the items of a group.
+        """
+        xp, (number, size, columns), width = namespace(D), D.shape, self.slots.width
+        owners = self.slots.owners[members]
+        item = np.cumsum(np.diff(owners, axis=1, prepend=owners[:, :1]) != 0, axis=1)
+        items = int(item.max()) + 1
+        first = (np.arange(number)[:, None] * items + item) * width
+        at = (first + self.slots.places[members]).reshape(-1)
+        rows = xp.reshape(D, (number * size, columns))
+        if len(at) < number * items * width:
+            rows = put(like(np.zeros((number * items * width, columns)), D), at, rows)
+        sums = xp.sum(xp.reshape(rows, (number, items, width, columns)), axis=1)
+        return xp.reshape(sums, (number * width, columns))
 
 
 class SlotGramSpectrum(SlotSpectrum):
