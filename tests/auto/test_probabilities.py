@@ -45,6 +45,17 @@ def test_scores_that_tell_all_apart_are_not_certain():
     assert 0.9 < model.predict_proba([[0.0]])[0, 0] < 0.999
 
 
+@pytest.mark.parametrize("output", [Delta(), Labels()])
+@pytest.mark.parametrize("kernel", [None, RBF(0.1)])
+def test_inputs_that_say_nothing_do_not_turn_probabilities_around(kernel, output):
+    """A left-out score lacks the example, so that without signal it is lower for its class."""
+    classes = np.arange(N) % 2
+    outputs = classes if isinstance(output, Delta) else np.column_stack([1 - classes, classes])
+    model = KernelDependencyCV(kernel, output).fit(X, outputs)
+    P = model.predict_proba(np.random.default_rng(1).normal(size=(500, 3)))
+    assert -np.log(P * (1.0 - P)).mean() / 2.0 < np.log(2.0) + 0.02  # the loss on either class
+
+
 @pytest.mark.parametrize("output", [Labels(), Labels(Tanimoto())])
 @pytest.mark.parametrize("named", [False, True])
 def test_labels_have_probabilities_of_their_own(output, named):

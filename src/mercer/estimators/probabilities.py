@@ -25,6 +25,8 @@ class Probabilities(BaseEstimator):
     With s_c = ⟨g(x), Φ(c)⟩ / ‖Φ(c)‖², z_c = a s_c + b log(s_c / (1 - s_c)) + d + e_c is the
     log-odds of a label, or of classes up to a constant; a, b, d and e maximise the likelihood of
     the left-out scores, with a normal prior on e_c and one extra row in which every label is wrong.
+    a and b are not negative: without signal, a left-out score is lower for the true class, which
+    lacks that example, and the likelihood alone would turn the probabilities around.
 
     Parameters
     ----------
@@ -84,7 +86,8 @@ class Probabilities(BaseEstimator):
             slopes = np.append(np.tensordot(F, E, 2), E.sum(axis=0) + own)
             return float(value + own @ own / 2.0), slopes
 
-        self.weights_ = minimize(loss, [1.0] + [0.0] * (k + 2), jac=True, method="L-BFGS-B").x
+        start, bounds = [1.0] + [0.0] * (k + 2), [(0.0, None)] * 2 + [(None, None)] * (k + 1)
+        self.weights_ = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
         return self
 
     def predict(self, points: Embedding) -> np.ndarray:
