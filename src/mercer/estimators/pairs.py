@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -178,27 +179,19 @@ def refuse_unequal(X: Items, y: Items) -> None:
 
 def refuse_missing(y: Items, kernel: Kernel) -> None:
     """Raise an error if y has missing values; the message names an estimator that allows them."""
+    missing = False
     if isinstance(kernel.space, Records):
-        names = list(kernel.space.fields)
-        missing = not known_fields(kernel.space.check(y), names).all()
-    else:
-        missing = kernel.space.on_vectors and _has_nan(y)
+        missing = not known_fields(kernel.space.check(y), list(kernel.space.fields)).all()
+    elif kernel.space.on_vectors and not (is_foreign(y) or issparse(y)):
+        plain = isinstance(y, np.ndarray) and y.dtype.kind != "O"
+        with suppress(TypeError, ValueError):  # the kernel's check says what is wrong
+            missing = bool(np.isnan(y if plain else as_floats(y)).any())
     if missing:
         raise ValueError(
             "Input y contains NaN or None, values that are missing: wrap the estimator in "
             "MissingTargets, for which a row counts for the targets that it has; or leave out the "
             "rows without output."
         )
-
-
-def _has_nan(y: Items) -> bool:
-    """Return whether an array, a table or a list has missing numbers; False for other values."""
-    if is_foreign(y) or issparse(y):
-        return False
-    try:
-        return bool(np.isnan(as_floats(y)).any())
-    except (TypeError, ValueError):
-        return False  # the kernel's check says what is wrong
 
 
 def as_floats(y: Items) -> np.ndarray:
