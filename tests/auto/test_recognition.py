@@ -6,6 +6,7 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
+from mercer._base.arrays import object_array
 from mercer.auto.kinds.guess import input_kind, output_kind
 from mercer.kernels import Normalized, Spectrum, Words
 from mercer.tables import BadTable, Table
@@ -76,6 +77,28 @@ def test_places_are_rankings():
     orders = [["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"], ["a", "c", "b"]] * 10
     data = table(**{f"place {j + 1}": [order[j] for order in orders] for j in range(3)})
     assert output_kind(data, list(data.columns)) == "ranking"
+
+
+@pytest.mark.parametrize("cell", [list, tuple, np.array, lambda order: list(np.array(order))])
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1, 2]])
+def test_orders_in_one_cell_are_rankings(cell, labels):
+    orders = [[labels[i] for i in order] for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0])]
+    data = pandas.DataFrame({"y": [cell(o) for o in orders * 9]})
+    data["x"] = np.tile(np.arange(3.0), 9)
+    written = fitted(data, inputs="x", output="y").predict(data[:3])["y"]
+    assert [list(order) for order in written] == orders
+
+
+IMAGE = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize("cell", [np.array, np.ndarray.tolist, list, object_array])
+def test_images_in_cells_of_any_container_keep_their_shape(cell):
+    data = pandas.DataFrame(
+        {"y": [cell(IMAGE + i % 3) for i in range(27)], "x": np.arange(27.0) % 3}
+    )
+    model = fitted(data, inputs="x", output="y")
+    np.testing.assert_allclose(model.predict(data)["y"][1], IMAGE + 1.0, atol=0.1)
 
 
 def test_a_sorted_table_is_looked_at_throughout():

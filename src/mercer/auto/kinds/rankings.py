@@ -174,7 +174,9 @@ def parse_ranking(cell: Any, separator: str | None) -> Order | None:
         parts = cell.split(separator) if separator and separator != " " else cell.split()
         ties = separator in BETTER
         order = [[one.strip() for one in (p.split("=") if ties else [p])] for p in parts]
-    elif isinstance(cell, list | tuple) and all(isinstance(a, str | int) for a in cell):
+    elif isinstance(cell, list | tuple | np.ndarray) and all(
+        isinstance(label, str | int | np.integer) for label in cell
+    ):
         order = [[str(label).strip()] for label in cell]
     else:
         return None

@@ -106,15 +106,31 @@ def _convert_column(values: Any) -> Any:
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         raise BadTable("columns must not hold complex numbers: use a real and an imaginary part.")
-    cells = values if isinstance(values, np.ndarray) and values.ndim > 1 else list(values)
-    if not isinstance(cells, list):
-        return cells
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        return values
+    cells = [_as_image(cell) for cell in values]
     if all(isinstance(c, _NUMBERS) or c is None for c in cells):
         whole = all(isinstance(c, int | np.integer) for c in cells)
         return np.array(cells, dtype=None if whole and cells else float)
     if _are_arrays(cells):
         return np.array(cells, dtype=float)
     return [None if _is_missing(c) else _period_start(c) for c in cells]
+
+
+def _as_image(cell: Any) -> Any:
+    """Convert rows of numbers in one cell, as parquet files hold images, to a matrix.
+
+    Other cells, also rows of unequal lengths, are returned unchanged.
+    """
+    objects = isinstance(cell, np.ndarray) and cell.dtype.kind == "O" and cell.ndim == 1
+    if not (isinstance(cell, list) or objects) or not len(cell):
+        return cell
+    if not all(isinstance(row, list | np.ndarray) for row in cell):
+        return cell
+    try:
+        return np.array([_as_image(row) for row in cell], dtype=float)
+    except (TypeError, ValueError):
+        return cell
 
 
 def _period_start(cell: Any) -> Any:
@@ -143,6 +159,8 @@ def _are_arrays(cells: list) -> bool:
 
 def _is_missing(cell: Any) -> bool:
     """Return whether a cell is None, NaN, NaT or pandas' NA."""
+    if isinstance(cell, np.ndarray):
+        return False
     return cell is None or cell is pd.NA or cell is pd.NaT or (cell != cell) is True
 
 
