@@ -35,6 +35,16 @@ def test_exact_match_of_ragged_outputs():
     assert exact_match([[1, 2], [3]], [[1, 2], [4]]) == 0.5
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "columns"])
+def test_exact_match_of_tables_compares_rows(kind):
+    truth = {"u": [1.0, 2.0, 3.0], "v": ["a", "b", "c"]}
+    guess = {"u": [1.0, 2.0, 4.0], "v": ["a", "x", "c"]}
+    frame = dict if kind == "columns" else pytest.importorskip(kind).DataFrame
+    assert exact_match(frame(truth), frame(guess), average=False).tolist() == [1.0, 0.0, 0.0]
+    numbers = {"u": [1.0, 2.0], "v": [3.0, 4.0]}
+    assert exact_match(frame(numbers), np.array([[1.0, 3.0], [2.0, 5.0]])) == 0.5
+
+
 def test_exact_match_of_graphs_compares_edges_and_labels():
     path, ring = nx.path_graph(3), nx.cycle_graph(3)
     assert exact_match([path, path], [ring, nx.path_graph(3)]) == 0.5

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._base.arrays import Array, Items, count, host, refuse_empty, take
+from ._base.arrays import Array, Items, count, host, refuse_empty, table_rows, take
 from ._base.errors import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
@@ -173,7 +173,8 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     0.5
     """
     _require_same_length(y_true, y_pred)
-    hits = [equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
+    pairs = zip(table_rows(y_true), table_rows(y_pred), strict=True)
+    hits = [equal(a, b) for a, b in pairs]
     return _mean_or_values(np.array(hits, dtype=float), average)
 
 
@@ -242,8 +243,8 @@ def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> 
     ListAccuracy(accuracy=0.5, chance=0.5, lists=2)
     """
     _require_same_length(y_true, y_pred)
-    key, pairs = Opaque().key, list(zip(y_true, y_pred, strict=True))
-    sizes = np.array([len({key(y) for y in row}) for row in candidates])
+    key, pairs = Opaque().key, list(zip(table_rows(y_true), table_rows(y_pred), strict=True))
+    sizes = np.array([len({key(y) for y in table_rows(row)}) for row in candidates])
     if len(sizes) != len(pairs):
         raise ValueError(f"give one list for each of {len(pairs)} outputs, got {len(sizes)}.")
     hits = np.array([key(a) == key(b) for a, b in pairs], dtype=float)[sizes > 1]

@@ -147,6 +147,13 @@ def has_columns(value: Any) -> bool:
     return hasattr(value, "columns")
 
 
+def table_rows(batch: Any) -> Any:
+    """Return the rows of a table, or the cells of its only column; other batches unchanged."""
+    if isinstance(batch, Mapping):
+        return object_array(list(zip(*map(cells_of, batch.values()), strict=True)))
+    return single_column(np.asarray(batch)) if has_columns(batch) else batch
+
+
 def table_columns(table: Any) -> list[Any]:
     """Return the column names of a table of any library."""
     pyarrow = hasattr(type(table), "column_names")  # its `columns` are arrays

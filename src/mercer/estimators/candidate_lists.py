@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, has_columns, host, single_column, take
+from .._base.arrays import Items, blocks, count, has_columns, host, table_rows, take
 from .._base.errors import NotSupported, warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
@@ -106,8 +106,7 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
     entries = 0
     for _ in range(n):
         row = next(lists)
-        if has_columns(row):
-            row = single_column(np.asarray(row))
+        row = table_rows(row) if has_columns(row) else row
         if isinstance(row, Iterable) and not isinstance(row, str | bytes | dict):
             row = [*row]
         batch.append(row)
