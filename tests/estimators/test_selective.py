@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import make_scorer
 
 from mercer import KernelDependency, KernelDependencyCV, plots
+from mercer.decoders import Candidates, FixedPoint
 from mercer.estimators.selective import confidence_of, risk_coverage
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Delta, Kendall
@@ -80,6 +81,13 @@ def test_the_nested_score_of_noise_is_not_optimistic(rng):
     assert model.loo_score_ > model.nested_score_
     assert model.nested_score_ < 0.5
     assert not hasattr(KernelDependencyCV(RBF(1.0)).fit(X, y), "nested_score_")
+
+
+def test_the_nested_score_of_several_decoders_is_that_of_the_choice(rng):
+    X = rng.normal(size=(30, 2))
+    decoders = [Candidates(), FixedPoint()]
+    model = KernelDependencyCV(RBF(1.0), RBF(1.0), decoder=decoders, nested=3).fit(X, np.sin(X))
+    assert np.isfinite([model.loo_score_, model.nested_score_]).all()
 
 
 def test_nested_by_hand(rng):

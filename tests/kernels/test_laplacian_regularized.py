@@ -251,3 +251,11 @@ def test_a_column_of_a_table_may_lack_outputs():
     listed = model.fit(X, classes).predict(X)
     column = pandas.Series(classes, dtype=object)
     np.testing.assert_array_equal(model.fit(X, column).predict(X), listed)
+
+
+@pytest.mark.parametrize("given", [{"sample_weight": np.ones(N)}, {"groups": np.arange(N)}])
+def test_weights_and_groups_are_of_all_rows(data, given):
+    X, Y, more = data
+    model = KernelDependency(LaplacianRegularized(RBF(1.0)))
+    with pytest.raises(ValueError, match=rf"{N + M} pairs|\({N + M},\)"):
+        model.fit(np.vstack([X, more]), [*Y, *[None] * M], **given)

@@ -224,3 +224,16 @@ def test_blocks_added_to_a_fit_do_not_read_the_arrays_of_the_user():
     expected = copy.deepcopy(model).partial_fit(*FAR).predict(X)
     spoil(x), spoil(y)
     assert_same(model.partial_fit(*FAR).predict(X), expected)
+
+
+@pytest.mark.parametrize("case", MODELS, ids=name_of)
+def test_left_out_predictions_may_be_overwritten(case):
+    model, X, y = case
+    model = clone(model).fit(X, y)
+    if not hasattr(model, "loo_predict"):
+        return
+    first = model.loo_predict()
+    if isinstance(first, np.ndarray) and first.dtype != object:
+        expected = first.copy()
+        spoil(first)
+        assert_same(model.loo_predict(), expected)

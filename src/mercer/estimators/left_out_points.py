@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items
+from .._base.arrays import Items, copy_arrays
 from ..embedding import Embedding
 from .base import StructuredEstimator
 from .probabilities import Probabilities, has_classes, sorted_classes
@@ -37,7 +37,8 @@ class LeftOutPoints(StructuredEstimator):
         and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
         """
         points = self.loo_embed()  # raises an error if the model is not fitted
-        return self._restored(self.decoder_.decode(points))
+        # A copy: linear outputs are the coordinates of the points, which are kept for later calls.
+        return self._restored(copy_arrays(self.decoder_.decode(points)))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
         """Return points with `folds` left out; without closed form, the usual left-out points."""

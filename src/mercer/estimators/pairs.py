@@ -115,9 +115,12 @@ def split_unlabelled(given: GivenData) -> GivenData:
     if missing.all():
         raise ValueError("y is None in every row: at least 2 outputs must be known.")
     known, unknown = np.flatnonzero(~missing), np.flatnonzero(missing)
-    groups = None if groups is None else rows_of(groups, known)
+    if groups is not None:
+        group_labels(groups, len(missing))  # raises an error for another number of labels
+        groups = rows_of(groups, known)
     more = _join_batches(rows_of(X, unknown), unlabelled)
-    weights = None if weights is None else np.asarray(weights)[known]
+    weights = sample_weights(weights, len(missing))
+    weights = None if weights is None else weights[known]
     return GivenData(rows_of(X, known), list(rows_of(y, known)), groups, more, weights)
 
 

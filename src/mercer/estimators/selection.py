@@ -206,7 +206,8 @@ def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float
 
 def _decoded_score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
     """Return the score of decoded predictions of X against y; NaN without scoring."""
-    if not scores_decoded(model.scoring, model.output_kernel_):
+    decoders = len(Choices.of(model).decoders)
+    if not scores_decoded(model.scoring, model.output_kernel_, decoders):
         return float("nan")
     predicted = model.predict(X)
     if model.scoring == AUTO_SCORING:
