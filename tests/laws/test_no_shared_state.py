@@ -11,8 +11,9 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from mercer import AutoDependency, KernelDependency
+from mercer.decoders import Candidates
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomOperatorFourier
-from mercer.kernels import RBF, Linear, Standardized
+from mercer.kernels import RBF, Linear, Spectrum, Standardized
 from mercer.operators import CurlFree
 from registry import KERNELS, MODELS, MORE_KERNELS, name_of
 
@@ -237,3 +238,21 @@ def test_left_out_predictions_may_be_overwritten(case):
         expected = first.copy()
         spoil(first)
         assert_same(model.loo_predict(), expected)
+
+
+@pytest.mark.parametrize("outputs", [[["a", "b"], ["c"]] * 4, np.arange(16.0).reshape(8, 2)])
+def test_predictions_may_be_overwritten(outputs):
+    X = np.arange(8.0)[:, None]
+    kernel = Spectrum(1) if isinstance(outputs, list) else RBF()
+    model = KernelDependency(RBF(0.1), kernel, decoder=Candidates()).fit(X, outputs)
+    calls = [
+        lambda: model.predict(X),
+        lambda: [ranked[0][0] for ranked in model.predict_top(X, k=1)],
+        model.loo_predict,
+    ]
+    expected = [copy.deepcopy(call()) for call in calls]
+    for call in calls:
+        for prediction in call():
+            prediction[:] = prediction[:1]
+    for call, before in zip(calls, expected, strict=True):
+        assert_same(call(), before)

@@ -364,6 +364,8 @@ class StructuredEstimator(
 
     def _restored(self, outputs: Array) -> Array:
         """Convert outputs to the container, shape and device of the y that was passed to `fit`."""
+        if dtype_name(outputs) == "object":
+            outputs = copy_arrays(outputs)  # they may be training outputs, or the given candidates
         if self.form_ is not None:
             return self.form_.restore(outputs)
         if self.flat_:
@@ -372,7 +374,7 @@ class StructuredEstimator(
 
     def _one_restored(self, output: Any) -> Any:
         """Convert one output to the type of the items that `predict` returns."""
-        return self._on_original_device(output[0] if self.flat_ else output)
+        return self._on_original_device(output[0] if self.flat_ else copy_arrays(output))
 
     def _on_original_device(self, outputs: Array) -> Array:
         """Copy outputs to the CPU if the training outputs came from there; else change nothing."""
