@@ -5,6 +5,7 @@ import matplotlib as mpl
 mpl.use("agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 
@@ -61,6 +62,14 @@ def test_embedding(pairs):
     ax = plots.embedding(model, pairs[0], color=np.arange(30))
     known, predicted = (c.get_offsets() for c in ax.collections)
     np.testing.assert_allclose(known, predicted, atol=1e-2)  # it interpolates
+
+
+@pytest.mark.parametrize("container", [list, np.array, pd.Series])
+def test_classes_colour_an_embedding(pairs, container):
+    model = KernelDependency(RBF(1.0), RBF(2.0)).fit(*pairs)
+    ax = plots.embedding(model, color=container(["sea", "sun", "fog"] * 10))
+    assert ax.collections[0].get_array().tolist() == [1, 2, 0] * 10
+    assert len(plots.embedding(model, color=container(["red", "blue"] * 15)).collections) == 1
 
 
 def test_scores(pairs):

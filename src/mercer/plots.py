@@ -113,6 +113,16 @@ def spectrum(model: Model, ax: Axes | None = None) -> Axes:
     return axes
 
 
+def _color_values(color: Items | None) -> Any:
+    """Return a number for each class where values are classes; colors and numbers unchanged."""
+    from matplotlib.colors import is_color_like
+
+    values = np.asarray(color)
+    if values.ndim != 1 or values.dtype.kind in "biuf" or all(map(is_color_like, values)):
+        return color
+    return np.unique(values.astype(str), return_inverse=True)[1]
+
+
 def embedding(
     model: Model, X: Items | None = None, color: Items | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -149,7 +159,9 @@ def embedding(
     map = KernelPCA(2, center=True).fit(model.output_kernel_, model.outputs_)
     known = host(map.transform(model.outputs_))
     axes = _axes(ax)
-    axes.scatter(known[:, -1], known[:, 0], c=color, s=12, alpha=0.6, label="training outputs")
+    axes.scatter(
+        known[:, -1], known[:, 0], c=_color_values(color), s=12, alpha=0.6, label="training outputs"
+    )
     if X is not None:
         inner = host(model.embed(X).inner(map.landmarks_)) @ host(map.weights_) - host(map.mean_)
         axes.scatter(inner[:, -1], inner[:, 0], marker="x", color="black", s=18, label="g(x)")

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelDependency
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Linear, On, VectorKernel
+from mercer.kernels import RBF, Delta, Linear, On, VectorKernel
 from mercer.sources import BadBlock, Stream
 from tolerances import IDENTITY
 
@@ -176,3 +176,13 @@ def test_features_with_a_generator_as_seed_take_further_blocks():
     model = KernelDependency(RBF(1.0), features=features)
     model.partial_fit(X[:30], X[:30]).partial_fit(X[30:], X[30:])
     assert model.predict(X).shape == X.shape
+
+
+def test_a_class_that_the_first_block_lacks_is_refused():
+    X, y = np.arange(8.0)[:, None], ["a", "b", "a", "b", "a", "c", "b", "c"]
+    model = KernelDependency(Linear(), Delta()).partial_fit(X[:4], y[:4])
+    with pytest.raises(BadBlock, match=r"y\[1\] has the class 'c'.* Delta\(classes=\[\.\.\.\]\)"):
+        model.partial_fit(X[4:], y[4:])
+    named = KernelDependency(Linear(), Delta(["a", "b", "c"])).partial_fit(X[:4], y[:4])
+    whole = KernelDependency(Linear(), Delta()).fit(X, y)
+    assert list(named.partial_fit(X[4:], y[4:]).predict(X)) == list(whole.predict(X))

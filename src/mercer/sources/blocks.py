@@ -20,7 +20,7 @@ from .._base.arrays import (
     refuse_scalar,
 )
 from .._base.errors import LocatedError
-from ..kernels import Kernel
+from ..kernels import Delta, Kernel
 
 Step = Callable[[int, Items, Items, np.ndarray | None], Any]
 """A function of the number of the first pair of a block, and of its inputs, outputs and weights."""
@@ -95,6 +95,7 @@ class Expected:
                 kernel.check(inputs, "X")
             outputs = self.output_kernel.as_outputs(y)
             self.output_kernel.check(outputs, "y")
+            _require_known_classes(self.output_kernel, outputs)
             if count(inputs) != count(outputs):
                 raise ValueError(
                     f"it has {count(inputs)} inputs and {count(outputs)} outputs: a block is a "
@@ -170,6 +171,21 @@ def _require_shape(got: Any, wanted: Any, name: str) -> None:
             expected = f"it is expecting {wanted[0]} features as input"
             message = f"{message}: X has {got[0]} features, but {expected}"
         raise ValueError(f"{message}.")
+
+
+def _require_known_classes(kernel: Kernel, outputs: Items) -> None:
+    """Raise an error for a class that a fitted `Delta` does not know: it has no feature."""
+    delta = kernel.multiple.kernel
+    if not isinstance(delta, Delta) or "classes_" not in vars(delta):
+        return
+    classes = dict.fromkeys(delta.space.keys(delta.classes_))
+    for i, key in enumerate(kernel.space.keys(outputs)):
+        if key not in classes:
+            names = ", ".join(map(repr, [*classes][:5])) + (", …" if len(classes) > 5 else "")
+            raise ValueError(
+                f"y[{i}] has the class {key!r}, which was not in the first pairs (known: {names}). "
+                "Leave it out, or name all classes with Delta(classes=[...])."
+            )
 
 
 def _column_names(kernel: Kernel, items: Items) -> list[str] | None:
