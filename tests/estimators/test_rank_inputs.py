@@ -50,3 +50,9 @@ def test_inputs_of_any_kind_and_saved_models(tmp_path):
     loaded = load(tmp_path / "model.mercer")
     best = [row[0][0] for row in loaded.rank_inputs([3.0, 0.0], [["aaa", "bab"], ["bbb", "aaa"]])]
     assert best == ["aaa", "bbb"]
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5])
+def test_the_number_of_inputs_is_positive(k):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
+        KernelDependency(RBF(1.0)).fit(X, Y).rank_inputs(Y_NEW, LISTS, k)

@@ -88,6 +88,8 @@ def test_the_nested_score_of_several_decoders_is_that_of_the_choice(rng):
     decoders = [Candidates(), FixedPoint()]
     model = KernelDependencyCV(RBF(1.0), RBF(1.0), decoder=decoders, nested=3).fit(X, np.sin(X))
     assert np.isfinite([model.loo_score_, model.nested_score_]).all()
+    again = KernelDependencyCV(RBF(1.0), nested=np.int64(3)).fit(X, np.sin(X))
+    assert np.isfinite(again.nested_risk_)
 
 
 def test_nested_by_hand(rng):

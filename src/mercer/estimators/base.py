@@ -325,7 +325,7 @@ class StructuredEstimator(
             As in `predict`, for training examples whose inputs are in a list.
         """
         check_is_fitted(self)
-        return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
+        return list(ranked_inputs(self, Y, candidates, integer(k, "k"), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """Yield predicted points of X with their inputs, for a few thousand inputs at a time."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Items, count, host
 from .._base.folds import fold_numbers, fold_rows
+from .._base.parameters import is_integer
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
@@ -187,7 +188,7 @@ def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float
     X, y, groups, _, weights = given
     labels = group_labels(groups, count(y))
     number = int(labels.max()) + 1
-    if not isinstance(folds, int) or not 2 <= folds <= number:
+    if not is_integer(folds) or not 2 <= folds <= number:
         raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
     w = None if weights is None else np.asarray(weights, dtype=float)
     risks, scores, sizes = [], [], []
