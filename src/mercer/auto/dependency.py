@@ -68,8 +68,8 @@ class AutoDependency(LearntFromTable):
     time_limit : float, default=None
         Seconds that fitting may take; None for no limit.
     preset : {"fast", "default", "best"}, default="default"
-        How much is tried: "fast" takes about half of the time of "default", and "best" about
-        twice as long.
+        How much is tried: "fast" often takes half of the time of "default", and "best" up to
+        three times as long.
     random_state : int, RandomState or None, default=None
         The seed of forests and samples.
     verbose : bool, default=False

@@ -1,4 +1,4 @@
-"""``mercer compile``: compile all loops before the first fit."""
+"""``mercer compile``: compile the loops for strings, chains and rankings before the first fit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ COMPILERS: dict[str, Callable[[], None]] = {
 @click.command("compile")
 @report_errors
 def compile_loops() -> None:
-    """Compile everything that a first fit compiles, so that later fits start at once."""
+    """Compile the loops for strings, chains and rankings, so that their first fits start at once."""
     import time
 
     from ..._base.loops import notice
