@@ -64,7 +64,7 @@ COMPILERS: dict[str, Callable[[], None]] = {
 @click.command("compile")
 @report_errors
 def compile_loops() -> None:
-    """Compile the loops for strings, chains and rankings, so that their first fits start at once."""
+    """Compile the loops for strings, chains and rankings, so that first fits start at once."""
     import time
 
     from ..._base.loops import notice
