@@ -247,7 +247,7 @@ class Embedding(FromFile):
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """Return the points relative to the first output of Y, and the offset of their scores.
+        """Return the points minus the first output of Y, and what this subtracts from their scores.
 
         Differences of outputs that are far from zero then lose no digits. Points are unchanged
         unless their distances are Euclidean distances of vectors.

@@ -183,27 +183,27 @@ class Sizes:
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
-        """Return the route of one Cholesky factorisation, with its costs."""
+        """Return the cost of a fit by one Cholesky factorisation."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
         work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:
-        """Return the route of eigendecompositions of input Gram matrix and operator."""
+        """Return the cost of a fit by eigendecompositions of input Gram matrix and operator."""
         n, q = float(self.n), float(self._width(self.n))
         products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
         work = products + EIGH * n**3 + self._operator_work(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
     def low_rank(self) -> Route:
-        """Return the route of a low-rank fit with all rows in memory."""
+        """Return the cost of a low-rank fit with all rows in memory."""
         n, m = float(self.n), float(self._rank)
         memory = 8 * (self._number_of_panels() * n * m + 3 * m * m)
         return Route("low rank", memory, self._low_rank_work(m), self._rank, self.free)
 
     def streamed(self) -> Route:
-        """Return the route of a low-rank fit that holds one block of rows at a time."""
+        """Return the cost of a low-rank fit that holds one block of rows at a time."""
         m, q = float(self._rank), float(self._width(self._rank))
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
         return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)

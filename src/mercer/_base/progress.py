@@ -39,7 +39,7 @@ class Observed:
                 f"scikit-learn has callbacks from 1.9 on, and this is {sklearn.__version__}: "
                 "upgrade it, or use verbose=True where the estimator has it."
             )
-        return _callback_support().set_callbacks(self, *callbacks)
+        return _callback_mixin().set_callbacks(self, *callbacks)
 
 
 class Report:
@@ -83,7 +83,7 @@ class Steps:
         self.estimator, self.total, self.unreported, self.ended = estimator, total, total, 0
         self.context: Any = None
         if is_watched(estimator):
-            self.context = _callback_support()._init_callback_context(estimator, max_subtasks=total)
+            self.context = _callback_mixin()._init_callback_context(estimator, max_subtasks=total)
         self.report = Report() if estimator.verbose else None
 
     def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
@@ -140,7 +140,7 @@ def is_watched(estimator: Observed) -> bool:
     return bool(WATCHERS & vars(estimator).keys())
 
 
-def _callback_support() -> Any:
+def _callback_mixin() -> Any:
     """Return scikit-learn's mix-in class for callbacks."""
     from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
 

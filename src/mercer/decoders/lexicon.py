@@ -222,7 +222,7 @@ class Lexicon(Decoder):
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 
     def _mean_weights(self, points: Embedding) -> np.ndarray:
-        """Return the weights of the distinct training outputs in the mean of the suitable ones.
+        """Return weights that average the distinct training outputs suited to each point's input.
 
         There is one row for each point, or one for all points without `restrict`.
         """

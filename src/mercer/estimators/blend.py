@@ -231,7 +231,7 @@ class BlendedMap(FeatureMap):
         return W + (1.0 - float(self.factors.sum())) / W.shape[1]
 
     def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
-        """Return the weighted sum over models of `read(points)`, an array from their points."""
+        """Return Σ_k f_k read(g_k(A)), the model-weighted sum of an array from the points at A."""
         parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
         return functools.reduce(np.add, parts)
 

@@ -171,7 +171,7 @@ class RidgeEstimator(RidgePredictions):
         loss: Loss | None,
         inputs: Side | None = None,
     ) -> Problem:
-        """Return the ridge problem of one kernel; `inputs` has its scalar kernel if fitted."""
+        """Return the ridge problem of one kernel; `inputs` is its input side, None to fit it."""
         if not kernel.separable:
             inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
         else:

@@ -30,7 +30,7 @@ class LinearMap:
         return A * R if R.ndim == 1 else A @ R.T
 
     def adjoint(self, F: Array) -> Array:
-        """Return Rᵀ f for each row f of F."""
+        """Return Rᵀ f for each row f of F, with R the matrix of the map."""
         R = like(self.matrix, F)
         return F * R if R.ndim == 1 else F @ R
 

@@ -164,7 +164,7 @@ class Positions(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives with respect to the parameters of the kernel on vectors."""
+        """Derivatives with respect to the parameters of the inner kernel `kernel`, if given."""
         if self.kernel is None:
             return ParameterGradient()
         inner = self.inner.parameter_gradient.under("kernel")

@@ -74,10 +74,9 @@ class Operator(BaseEstimator):
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the vector-Jacobian product of the operator in the input Gram matrix.
+        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix.
 
-        It is the derivative of ⟨G, B⟩ with the matrix B of the operator, for a given G, as a list
-        of `Terms`; by default the list is empty, and the derivative is zero.
+        It is a list of `Terms`; by default the list is empty, and the gradient is zero.
         """
         return []
 
@@ -174,7 +173,7 @@ class WeightedSum(Operator):
         return weight * b, Q
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the vector-Jacobian product of the operator in the input Gram matrix."""
+        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix."""
         each = [one.gram_terms(moments, weight * G) for weight, one in self._checked_terms()]
         return [term for terms in each for term in terms]
 

@@ -52,7 +52,7 @@ class ComponentGram(BlockGram):
                 yield np.arange(self.rows.n) * self.rows.width + component, K + 0.0
 
     def apply(self, D: Array) -> Array:
-        """Return the Gram matrix times D, one scalar kernel after the other."""
+        """Return the Gram matrix times D; each component is multiplied by its own scalar kernel."""
         xp, q = namespace(D), len(self.labels)
         by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
         done, order = [], []

@@ -106,7 +106,7 @@ class ConditionalCovariance(Operator):
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the vector-Jacobian product of the operator in the input Gram matrix.
+        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix.
 
         It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
         :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.

@@ -245,7 +245,7 @@ class FieldGram(BlockGram):
         self.rows, self.columns = Slots(int(A.shape[0]), width), Slots(int(B.shape[0]), width)
 
     def apply(self, D: Array) -> Array:
-        """Return the Gram matrix times D, one column after the other."""
+        """Return the Gram matrix times D, computed column by column."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
         product = (

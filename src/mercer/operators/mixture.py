@@ -62,7 +62,7 @@ class Mixture(Operator):
         return reduce(add, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the vector-Jacobian product of the operator in the input Gram matrix."""
+        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix."""
         vv, terms = moments.vv, []
         for weight, part in zip(self._checked_weights(), self.operators, strict=True):
             pulled = _normalised_vjp(weight, part.matrix(moments), vv, G)

@@ -108,7 +108,7 @@ class Positionwise(CoupledKernel):
         return Positions(self.kernel)  # sequences of vectors, compared position by position
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
-        """Fit both kernels, and determine the number of positions and of letters."""
+        """Fit `kernel` and `word_kernel`, and determine the number of positions and of letters."""
         self._check_parameters()
         super().fit(X, V)
         lengths = np.array([len(x) for x in X])

@@ -83,7 +83,7 @@ def window_offsets(
 
 
 def _axis_offsets(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
-    """Return the offsets of a window along one axis; all coordinates if not `relative`."""
+    """Return a window's offsets along one axis, or the grid's coordinates if not `relative`."""
     n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
     if not relative:
         return start + h * np.arange(n)

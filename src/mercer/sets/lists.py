@@ -161,7 +161,7 @@ class RankedScore(ListScore):
 
 
 def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
-    """Return which positions each label has in the rankings of a list, (lists, labels, positions).
+    """Return masks of the positions of each label in lists of rankings, (lists, labels, positions).
 
     The true positions of all labels are among these whenever the true ranking is in the list.
     """

@@ -133,9 +133,9 @@ def _candidate_scales(
     labels: np.ndarray,
     level: float,
 ) -> Iterator[tuple[float, ResidualScale]]:
-    """Yield residual scales of one shape after the mean widths of their sets.
+    """Yield the mean set width and the residual scale, without and with a model of residual sizes.
 
-    The first has no model of the size of residuals; the second, if it is possible, has one.
+    The second pair, whose width has a margin, is absent if such a model cannot be fitted.
     """
     weights, (largest, rooted) = row_weights(labels), _max_and_rms(errors, shape)
     width = shape.mean() * _smoothed_quantile(largest, weights, level)

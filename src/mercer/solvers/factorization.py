@@ -558,7 +558,7 @@ class Factorization:
 
     @property
     def coupled(self) -> bool:
-        """Whether rows are pairs of example and output component; true without parts."""
+        """Whether rows are (example, component) pairs; true for a `SolutionMethod` alone."""
         return not self.parts or self.parts[0].slots is not None
 
     @property

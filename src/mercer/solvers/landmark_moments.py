@@ -81,7 +81,7 @@ class TrainingWindows:
         return LandmarkMoments(self, self.landmarks.first(most))
 
     def weighted(self, fields: Any, K: Array) -> Array:
-        """Multiply values K of the given fields (first axis) by the roots of their weights."""
+        """Return K with the values of each field (first axis) times the root of its weight."""
         if self.weights is None:
             return K
         roots = np.sqrt(self.weights[fields])
@@ -122,7 +122,7 @@ class WindowBasis:
     prior_level: float | None = None
 
     def centred(self, K: Array) -> Array:
-        """Subtract the training means from kernel values K (fields, grid points, landmarks)."""
+        """Return kernel values K (fields, grid points, landmarks) minus the training means."""
         return K if self.means is None else K - self.means
 
     def coordinates(self, K: Array) -> Array:

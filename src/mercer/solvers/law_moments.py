@@ -82,7 +82,7 @@ class LawRegression:
         return Moments.of(D, target[:, None] / self.scale)
 
     def fit_law(self, moments: Moments, alpha: float) -> Law:
-        """Solve the ridge regression given by `moments`, and return the law.
+        """Solve the ridge regression given by `moments`; return its coefficients as a `Law`.
 
         The weights are NaN if alpha is lost in rounding.
         """

@@ -252,7 +252,7 @@ def _noise_and_log_dets(
 def _group_noise_and_log_dets(
     part: Part, alpha: float, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the result of `_noise_and_log_dets` if groups of rows are left out together."""
+    """Return noise variances and sums of log det(I - H_gg), one per direction, for given groups."""
     R = next(part.residual_path([alpha]))[0]
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])

@@ -61,7 +61,7 @@ class InputRows:
 
     @classmethod
     def of(cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool) -> InputRows:
-        """Center and weight the coordinates U of the training inputs, one row per example."""
+        """Return `InputRows` of the coordinates U of the training inputs, centred and weighted."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
         if issparse(U):
@@ -326,10 +326,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:
-    """Return the moment of the input coordinates U of a problem, and their moment UᵀT.
-
-    T are the targets. The first moment is part of an `InputRows` object.
-    """
+    """Return the moments UᵀU (in `InputRows`) and UᵀT of input coordinates U and targets T."""
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
         assert side.features is not None
@@ -342,7 +339,7 @@ def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:
 def moments_in_blocks(
     problem: Problem, map: FeatureMap, sample: np.ndarray, T: Array
 ) -> tuple[InputRows, Array]:
-    """Return the result of `moments_with`, with input coordinates computed in blocks."""
+    """Return the moments UᵀU (in `InputRows`) and UᵀT, with U computed in blocks of examples."""
     X, n = problem.inputs.items, problem.n
     unprojected, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted

@@ -66,7 +66,7 @@ class OutputRows:
         return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
 
     def unweighted(self, R: Array) -> Array:
-        """Divide the rows of R by the square roots of the sample weights."""
+        """Return R with its rows divided by the square roots of the sample weights."""
         return R if self.roots is None else R / self.roots
 
     @property

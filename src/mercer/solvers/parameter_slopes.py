@@ -62,7 +62,7 @@ def _projected_outputs(factorization: Factorization) -> Array:
 
 
 def _output_moments(factorization: Factorization) -> Any:
-    """Return the moments from which the operator was computed."""
+    """Return the moments of inputs and outputs from which the operator was computed."""
     return spectral_moments(
         factorization.parts[0].spectrum,
         factorization.output_rows.rows,
@@ -71,9 +71,9 @@ def _output_moments(factorization: Factorization) -> Any:
 
 
 def _with_terms(factorization: Factorization, found: Slopes, terms: Terms) -> Slopes:
-    """Add the derivative in the Gram matrix that is due to the dependence of the operator on it.
+    """Return slopes that include how the operator depends on the Gram matrix.
 
-    `terms` are those of `operator.gram_terms`.
+    `terms` describe this dependence; see `gram_terms` of the operator.
     """
     if not terms:
         return found
@@ -89,7 +89,7 @@ def _with_terms(factorization: Factorization, found: Slopes, terms: Terms) -> Sl
 
 
 def _exact_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter for the exact input Gram matrix K.
+    """Return the objective's derivatives in kernel parameters, for the exact input Gram matrix K.
 
     For a parameter θ it is ⟨√w A √w, ∂K/∂θ⟩ with sample weights w and A = E M Eᵀ, where M is
     `found.within`, the derivative in the eigenbasis E of the Gram matrix.
@@ -102,7 +102,7 @@ def _exact_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]
 
 
 def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter for low-rank features with landmarks.
+    """Return the objective's derivatives in kernel parameters, for features with landmarks.
 
     The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
     """
@@ -131,7 +131,7 @@ def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, A
 
 
 def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter for a kernel with finite features.
+    """Return the objective's derivatives in kernel parameters, for a kernel with finite features.
 
     For a parameter θ it is ⟨A, ∂K/∂θ⟩ with the derivative A in the Gram matrix, summed over blocks
     of rows. AE is A times the input eigenvectors E.

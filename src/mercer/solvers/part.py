@@ -101,7 +101,7 @@ class Part:
         return self._weight_columns(adjoint(self._project_out(unit, False)))
 
     def _weight_columns(self, A: Array) -> Array:
-        """Multiply the columns of A, one per example, by the roots of the sample weights."""
+        """Return A with its columns, one per example, times the roots of the sample weights."""
         roots = self.spectrum.roots
         return A if roots is None else A * adjoint(roots)
 
@@ -328,7 +328,7 @@ class Part:
                 yield residuals, rest[:, i * width : (i + 1) * width]
 
     def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield the same as `residual_path`, but compute the rows of E in blocks."""
+        """Yield residuals and one minus leverages for each alpha; the rows of E come in blocks."""
         D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):

@@ -80,7 +80,7 @@ class Refit(SolutionMethod):
         self.n_folds, self.weights = folds, weights
 
     def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the factorisation with the operator learnt at `alpha`; None for the loss."""
+        """Return the factorisation with the operator learnt at `alpha`, and None as the loss."""
         return factor_projected(self.problem, self.spectrum, self.output_rows, alpha), None
 
     def solution(self, alpha: float) -> Solution:
@@ -101,7 +101,7 @@ class Refit(SolutionMethod):
         return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
-        """Return a `Refit` without the examples of a mask, their projected inputs, and numbers."""
+        """Return a `Refit` without the masked examples, and their projected inputs and indices."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)

@@ -116,7 +116,7 @@ class SpanMoments:
 
     @cached_property
     def gram_times_basis_outside(self) -> Array:
-        """PLE, the output Gram matrix L times the eigenvectors E, projected on their complement.
+        """P L E, the output Gram matrix L times the eigenvectors E, with their span projected out.
 
         P = I - EEᵀ - NNᵀ is the projector, with the constants N.
         """

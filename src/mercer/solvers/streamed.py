@@ -101,7 +101,7 @@ class StreamMoments:
         return replace(inputs, rows=rows, weights=w)
 
     def _moments_with(self, problem: Problem, T: Array) -> tuple[InputRows, Array]:
-        """Return the moment of input coordinates, and that with the outputs; T is not used."""
+        """Return the moments UᵀU (in `InputRows`) and UᵀV of inputs and outputs; T is not used."""
         inputs, vu = self._moment_only(problem), self.moments.vu
         return replace(inputs, moment=inputs.moment + 0.0), namespace(vu).matrix_transpose(vu)
 
@@ -132,7 +132,7 @@ class StreamMoments:
         return self._without_rounding(self.moments.vu @ spectrum.P)
 
     def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
-        """Return EᵀV, the outputs V of all pairs in the input eigenvectors E."""
+        """Return EᵀV, the outputs V of all pairs in the basis of input eigenvectors E."""
         xp = namespace(self.moments.vu)
         return (
             xp.matrix_transpose(self._cross_moment_in_basis(spectrum))

@@ -85,7 +85,7 @@ class Expected:
             return cls(kernels, output_kernel, shapes, dtypes, *first, names)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
-        """Return X, y and weights of a block; raise a `BadBlock` if its form is another one."""
+        """Return X, y and weights of a block; raise a `BadBlock` if types or shapes are wrong."""
         with naming_block(number):
             X, y, w = _inputs_outputs_weights(block)
             _require_dtype(_dtype_name(X), self.dtypes[0], "X")

@@ -90,7 +90,7 @@ class Gathering:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """The numbers of output coordinates, and of input coordinates before a last matrix."""
+        """The numbers of output coordinates, and of input coordinates without the last matrix."""
         return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
 
     @property

@@ -119,7 +119,7 @@ class Fields(Vectors):
             must(valid, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
-        """Return the space with non-default parameters; raise an error if both differ."""
+        """Return whichever space has non-default parameters; raise an error if they conflict."""
         if isinstance(other, Fields):
             if same(self, Fields()):
                 return other

@@ -84,7 +84,7 @@ def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
 
 
 def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """Return records with each missing value replaced by a known value of the same field.
+    """Return records whose missing values are replaced by the field's known values, in turn.
 
     The mask `known`, of shape (records, fields), says which values are known.
     """

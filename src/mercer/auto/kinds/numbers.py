@@ -81,15 +81,15 @@ class NumberCells(Cells):
         return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Convert numbers to columns of numbers, dates, durations or arrays, as in training."""
+        """Convert numbers to columns by name: numbers, dates, durations or arrays, as in fit."""
         rows = np.asarray(items).reshape(len(items), -1)
         if len(self.columns_) != rows.shape[1] or self.notations_ is None:
             arrays = self._restore_shape(rows) if rows.shape[1] > 1 else rows[:, 0]
             return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
-        return {name: self._write_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+        return {name: self._restored_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
 
-    def _write_column(self, j: int, values: np.ndarray) -> Any:
-        """Convert the numbers of column j to numbers, dates or durations, as in training."""
+    def _restored_column(self, j: int, values: np.ndarray) -> Any:
+        """Return the values of column j, as dates or durations if the training cells were these."""
         notation = (self.notations_ or ["."])[j]
         if notation == DURATION:
             return write_durations(values, self.forms_[j])

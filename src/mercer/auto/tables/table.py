@@ -135,7 +135,7 @@ class Table:
         return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """Return the table without the rows that have an empty cell in the named columns.
+        """Return the table without rows with empty cells in named columns; error if not `drop`.
 
         Parameters
         ----------

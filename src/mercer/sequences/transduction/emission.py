@@ -117,7 +117,7 @@ class Emissions:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table of `keys`."""
+        """The hash table from the feature keys to their indices in `keys`."""
         return make_hash_table(self.keys)
 
     @cached_property

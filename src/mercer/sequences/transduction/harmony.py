@@ -54,9 +54,9 @@ def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 
 def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
-    """Return how much more often than by chance neighbouring members are in one class.
+    """Return how much more often than by chance neighbouring vowels share a harmony class.
 
-    This is a difference of fractions of neighbours.
+    This is a difference of fractions of neighbours. `member` is the mask taken for the vowels.
     """
     classes = harmony_classes(codes, member) % 3
     return _agreement(codes.flat, codes.rows, classes).above
@@ -114,7 +114,7 @@ def _different_neighbours(
 def _drop_transparent_members(
     symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
-    """Return the classes with 0 for members that vowel harmony ignores.
+    """Return the harmony classes, set to 0 for vowels that harmony ignores.
 
     These are the members whose removal raises the agreement of neighbours. Members are removed one
     after the other, those with the weakest association (entry of `vector`) first. Agreement is the
@@ -148,7 +148,7 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Return how often neighbours are in the same class, compared with chance."""
+    """Return the fraction of neighbours in one class, its excess over chance, and its error."""
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

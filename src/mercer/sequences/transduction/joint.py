@@ -60,7 +60,7 @@ class JointNGram:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table of `keys`."""
+        """The hash table from the keys of contexts and of events to their indices in `keys`."""
         return make_hash_table(self.keys)
 
     @classmethod

@@ -172,7 +172,7 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
 
 
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
-    """Return the order in which words and numbers of inputs are output, for each form of input."""
+    """Return for each form (pattern) of inputs the order of their words and numbers in outputs."""
     split = [
         (x, PIECE_PATTERN.findall(x), PIECE_PATTERN.findall(out))
         for x, out in zip(X, y, strict=True)

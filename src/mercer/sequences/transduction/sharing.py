@@ -52,7 +52,7 @@ class SharedMap:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table of `keys`."""
+        """The hash table from the feature keys to their indices in `keys`."""
         return make_hash_table(self.keys)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class Tiers:
 
     @property
     def kinds(self) -> list[int]:
-        """The kinds of tier features in use, with the numbers of `tier_feature_key`."""
+        """The kinds of tier features in use, as the numbers that `tier_feature_key` takes."""
         kinds = [1, 2] if self.target.any() else []
         return [*kinds, 3] if self.harmony.any() else kinds
 
