@@ -163,3 +163,10 @@ def test_posterior_scales_are_saved(kind, tmp_path):
     np.testing.assert_allclose(again.sizes(X[40:]), sets.sizes(X[40:]))
     np.testing.assert_array_equal(again.covers(X[40:], Y[40:]), sets.covers(X[40:], Y[40:]))
     assert again.certificate_ == sets.certificate_
+
+
+def test_lists_of_new_inputs_alone_are_refused():
+    X, y, lists = words(60)
+    sets = ConformalSets(KernelDependency(RBF(2.0), Spectrum(2), 0.1), coverage=0.8).fit(X, y)
+    with pytest.raises(ValueError, match="pass it to fit too"):
+        sets.predict(X[:2], candidates=lists[:2])

@@ -392,7 +392,13 @@ class ConformalSets(FromFile, BaseEstimator):
             The context and the list of candidate outputs of each input, if `fit` was given them.
         """
         check_is_fitted(self, "radii_")
-        points = self.view_.embed(X, **extra_arguments(context, candidates, count(X)))
+        extras = extra_arguments(context, candidates, count(X))
+        if extras and not isinstance(self.view_, RankedView):
+            name = next(iter(extras))
+            raise ValueError(
+                f"{name}= is for sets that were fitted with {name}=: pass it to fit too."
+            )
+        points = self.view_.embed(X, **extras)
         found = self.score_.sets(points, self.radii_.at(X), _units_at(self.scale_, X))
         return in_output_form(found, self.view_)
 
