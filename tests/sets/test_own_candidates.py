@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, SequenceTransducer, load, save
 from mercer.decoders import Candidates
-from mercer.kernels import RBF, Linear, Spectrum
+from mercer.kernels import RBF, Kendall, Linear, Spectrum
 from mercer.sequences.transduction.aligned import Aligned
 from mercer.sets import Bands, LeftOutSets
 
@@ -166,7 +166,8 @@ def test_posterior_scales_are_saved(kind, tmp_path):
 
 
 def test_lists_of_new_inputs_alone_are_refused():
-    X, y, lists = words(60)
-    sets = ConformalSets(KernelDependency(RBF(2.0), Spectrum(2), 0.1), coverage=0.8).fit(X, y)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    ranks = np.where(X[:, :1] > 0, [[0, 1, 2]], [[2, 1, 0]])
+    sets = ConformalSets(KernelDependency(RBF(2.0), Kendall(), 0.1), coverage=0.8).fit(X, ranks)
     with pytest.raises(ValueError, match="pass it to fit too"):
-        sets.predict(X[:2], candidates=lists[:2])
+        sets.predict(X[:2], candidates=[ranks[:2], ranks[:3]])

@@ -255,13 +255,13 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
     if not is_foreign(L):
         return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
     if is_torch_array(L):
-        from torch.linalg import solve_triangular as solve
+        import torch
 
-        return solve(L, B, upper=not lower)
+        return torch.linalg.solve_triangular(L, B, upper=not lower)
     if is_cupy_array(L):
-        from cupyx.scipy.linalg import solve_triangular as solve
+        import cupyx.scipy.linalg
 
-        return solve(L, B, lower=lower)
+        return cupyx.scipy.linalg.solve_triangular(L, B, lower=lower)
     return namespace(L).linalg.solve(L, B)
 
 
