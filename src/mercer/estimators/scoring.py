@@ -15,7 +15,7 @@ from ..kernels import Kernel
 from ..spaces import LabelSets, Rankings
 
 AUTO_SCORING = "auto"
-"""The default of `scoring`: the metric of label sets and rankings, and the risk of other outputs."""
+"""The default of `scoring`: the metric of label sets and rankings, the risk of other outputs."""
 ClassProbabilities = Callable[[], tuple[np.ndarray, np.ndarray]]
 """A function that returns the classes and their probabilities."""
 
