@@ -48,6 +48,38 @@ def test_a_series_of_polars_is_flat():
         assert model.predict(frame).shape == (N,)
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [
+        pd.array(np.where(np.arange(N) % 9, x > 0, None), dtype="boolean"),
+        pd.Series(np.where(np.arange(N) % 9, 1 * (x > 0), None), dtype="Int64"),
+        [bool(value > 0) if i % 9 else None for i, value in enumerate(x)],
+        [np.bool_(value > 0) for value in x],
+        [np.int64(value > 0) if i % 9 else np.nan for i, value in enumerate(x)],
+    ],
+    ids=["boolean", "Int64", "list of bool", "list of np.bool_", "list with NaN"],
+)
+def test_booleans_and_integers_with_missing_cells_are_classes(classes):
+    model = fitted(pd.DataFrame({"x": x}).assign(y=pd.Series(classes, dtype=object)))
+    same = AutoDependency(random_state=0, preset="fast").fit({"x": x}, classes)
+    for fit in (model, same):
+        assert fit.spaces_["y"] == "class"
+        assert fit.classes_.tolist() == [False, True]
+    predicted = model.predict({"x": x})["y"]
+    assert predicted.dtype.kind in "bi"
+    assert np.mean(predicted == (x > 0)) > 0.9
+
+
+def test_arrays_of_pyarrow_are_columns():
+    pyarrow = pytest.importorskip("pyarrow")
+    words = np.where(x > 0, "p", "q")
+    model = AutoDependency(random_state=0, preset="fast").fit(
+        {"x": pyarrow.array(x)}, pyarrow.array(words.tolist())
+    )
+    assert model.spaces_ == {"x": "number", "y": "class"}
+    assert np.mean(model.predict({"x": x}) == words) > 0.9
+
+
 def test_a_lazy_frame_is_collected():
     polars = pytest.importorskip("polars")
     lazy = polars.LazyFrame({"x": x, "y": x**2})

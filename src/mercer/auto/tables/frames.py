@@ -99,7 +99,7 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 def _convert_column(values: Any) -> Any:
     """Convert a column to an array of numbers or dates, or to a list with None for missing."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
+    series = _as_series(values)
     if isinstance(series, nw.Series):
         values = _array_or_list(series)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufMm":
@@ -109,12 +109,31 @@ def _convert_column(values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.ndim > 1:
         return values
     cells = [_as_image(cell) for cell in values]
-    if all(isinstance(c, _NUMBERS) or c is None for c in cells):
-        whole = all(isinstance(c, int | np.integer) for c in cells)
-        return np.array(cells, dtype=None if whole and cells else float)
+    if all(isinstance(c, _NUMBERS) or _is_missing(c) for c in cells):
+        return _array_of_numbers(cells)
     if _are_arrays(cells):
         return np.array(cells, dtype=float)
     return [None if _is_missing(c) else _period_start(c) for c in cells]
+
+
+def _as_series(values: Any) -> Any:
+    """Return a Series, or an Array of pyarrow, as a narwhals Series; other values unchanged."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    return nw.from_native(values, series_only=True, pass_through=True)
+
+
+def _array_of_numbers(cells: list) -> Any:
+    """Convert numbers to an array; integers and booleans with missing cells to a list.
+
+    An array of these would be of floats, which are not read as classes.
+    """
+    known = [cell for cell in cells if not _is_missing(cell)]
+    whole = bool(known) and all(isinstance(c, int | np.integer | np.bool_) for c in known)
+    if whole and len(known) < len(cells):
+        return [None if _is_missing(c) else np.asarray(c).item() for c in cells]
+    return np.array([np.nan if c is pd.NA else c for c in cells], dtype=None if whole else float)
 
 
 def _as_image(cell: Any) -> Any:
@@ -142,7 +161,10 @@ def _array_or_list(series: nw.Series) -> Any:
     """Convert a Series to an array of numbers, dates or durations, or to a list."""
     kind = series.dtype
     if kind.is_numeric() or kind == nw.Boolean:
-        wide = kind in (nw.Int128, nw.UInt128) or series.is_null().any()
+        holes = series.is_null().any()
+        if holes and (kind.is_integer() or kind == nw.Boolean):
+            return series.to_list()
+        wide = holes or kind in (nw.Int128, nw.UInt128)
         return (series.cast(nw.Float64) if wide else series).to_numpy()
     if isinstance(kind, nw.Duration) or (isinstance(kind, nw.Datetime) and not kind.time_zone):
         return series.to_numpy()
@@ -241,7 +263,7 @@ def is_flat(y: Any) -> bool:
     """Return whether outputs have one value per row: a Series, a list, or a vector."""
     if y is None or is_named(y):
         return False
-    if isinstance(nw.from_native(y, series_only=True, pass_through=True), nw.Series):
+    if isinstance(_as_series(y), nw.Series):
         return True
     first = y[0] if isinstance(y, Sequence) and len(y) else y
     return getattr(y, "ndim", 1 if np.isscalar(first) else 2) == 1
