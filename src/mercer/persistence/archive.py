@@ -107,9 +107,7 @@ def _check_format(tree: dict) -> None:
     if not is_integer(number) or number != FORMAT:
         newer = is_integer(number) and number > FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
-        raise RefusedModel(
-            f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}."
-        )
+        raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 
 def _read_array(data: bytes, name: str) -> np.ndarray:
