@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer.auto.tables.values import numbers
@@ -13,6 +14,16 @@ def test_quotes_newlines_and_byte_order_marks(file):
     table = read(file(b'\xef\xbb\xbfa,b\r\n"x, y","line\nbreak"\r\n"say ""hi""",2\r\n'))
     assert table.columns == {"a": ["x, y", 'say "hi"'], "b": ["line\nbreak", "2"]}
     assert list(table.lines) == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [(None, ["x", "y"]), ("day", ["day", "x", "y"])], ids=["unnamed", "named"]
+)
+def test_the_index_of_pandas_in_parquet_files_is_not_the_output(name, columns, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [2.0, 3.0, 4.0]}, index=[1, 5, 7])
+    frame.rename_axis(name).to_parquet(tmp_path / "t.parquet")
+    assert list(read(tmp_path / "t.parquet").columns) == columns
 
 
 def test_other_formats_hold_the_same(file, tmp_path):

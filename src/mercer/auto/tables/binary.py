@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -79,12 +80,24 @@ def read_parquet(data: bytes, name: str) -> Table:
         check_unpacked(name, _estimate_bytes(file.metadata), len(data), "write it as CSV")
         table = file.read()
         check_unique_names(table.column_names, name)
-        columns: dict[str, Any] = {n: table.column(n).to_pylist() for n in table.column_names}
+        names = _index_first(table.column_names, table.schema.pandas_metadata)
+        columns: dict[str, Any] = {n: table.column(n).to_pylist() for n in names}
     except BadTable:
         raise
     except (ArrowException, OSError, ValueError, TypeError, OverflowError) as problem:
         raise BadTable(f"{name} is not a Parquet file: {str(problem)[:80]}") from None
     return Table(name, columns, range(1, table.num_rows + 1), read_as="Parquet")
+
+
+def _index_first(names: list[str], metadata: Any) -> list[str]:
+    """Return column names with the index of pandas, which it writes last, first as in CSV files.
+
+    An index without a name, such as the numbers of rows that were selected, is left out.
+    """
+    described = metadata.get("index_columns") if isinstance(metadata, dict) else None
+    index = [name for name in names if name in (described or ())]
+    named = [name for name in index if not re.fullmatch(r"__index_level_\d+__", name)]
+    return named + [name for name in names if name not in index]
 
 
 def _estimate_bytes(metadata: Any) -> int:
