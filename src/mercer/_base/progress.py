@@ -148,7 +148,7 @@ def _callback_mixin() -> Any:
 
 
 def _progress_bar() -> Any:
-    """Return a progress bar on standard error; None if that is no terminal or notebook."""
+    """Return a progress bar on standard error; None outside of terminals and notebooks."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 

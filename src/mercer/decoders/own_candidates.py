@@ -108,7 +108,7 @@ class CandidateLists:
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
-    """Return points in the sparse features of the output kernel; None if it has none."""
+    """Return points in sparse features of the output kernel; None without such features."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:

@@ -18,7 +18,7 @@ from ..kernels import Kernel
 class CandidateFrame(Frame):
     """Coordinate system in which a point has one score for each candidate.
 
-    Outputs that are no candidates are refused.
+    Outputs that are not candidates are refused.
     """
 
     kernel: Kernel

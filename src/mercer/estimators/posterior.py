@@ -74,7 +74,7 @@ class Posterior:
 
     @property
     def _fitted_model(self) -> Fitted:
-        """The fitted model; raises an error for a saved posterior, which has none."""
+        """The fitted model; a saved posterior is without a model and raises an error."""
         if self.fitted is None:
             raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
         return self.fitted

@@ -39,7 +39,7 @@ def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items)
 
 
 def _fields_of(kernel: Kernel) -> Fields:
-    """Return the space of fields of a kernel; grids of spacing 1 if it has none."""
+    """Return the space of fields of a kernel; for other kernels, grids of spacing 1."""
     return kernel.space if isinstance(kernel.space, Fields) else Fields()
 
 

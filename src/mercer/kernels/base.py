@@ -172,7 +172,7 @@ class Kernel(BaseEstimator):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of k with respect to its continuous parameters; empty if it has none."""
+        """Derivatives of k with respect to its continuous parameters; empty without parameters."""
         return ParameterGradient()
 
     @property

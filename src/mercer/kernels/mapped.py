@@ -46,7 +46,7 @@ class OnTransformed(Wrapper):
         raise NotImplementedError
 
     def _inverse(self) -> Callable[[Items], Items] | None:
-        """Return the inverse of the transformation as a function, or None if it has none."""
+        """Return the inverse of the transformation as a function; None if it cannot be inverted."""
         return None
 
     def _message_name(self) -> str:

@@ -57,7 +57,7 @@ def jackknife_certificate(
 ) -> Certificate:
     """Return the certificate `stated`, or NaN if left-out models depend on the left-out data.
 
-    `unproven` has the reasons why score and scale depend on them; an empty string is no reason.
+    `unproven` has the reasons why score and scale depend on them; empty strings do not count.
     """
     reasons = [reason for reason in reasons_for_dependence(model) + unproven if reason]
     if not reasons:

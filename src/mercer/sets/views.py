@@ -103,7 +103,7 @@ class ThirdPartyView(ModelView):
 
 
 def _class_scores(model: Any, X: Items) -> Any:
-    """Return the class probabilities of a classifier; its decision function if it has none."""
+    """Return the class probabilities of a classifier; its decision function without probabilities."""
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
 
 

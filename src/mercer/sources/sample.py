@@ -115,5 +115,5 @@ def positions_of_smallest(keys: np.ndarray, size: int) -> np.ndarray:
 
 
 def _weights_or_ones(sample: Sample) -> np.ndarray:
-    """Return the sample weights of the pairs of a sample; ones if it has none."""
+    """Return the sample weights of the pairs of a sample; ones if there are no weights."""
     return np.ones(count(sample.y)) if sample.w is None else sample.w
