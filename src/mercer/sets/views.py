@@ -103,7 +103,7 @@ class ThirdPartyView(ModelView):
 
 
 def _class_scores(model: Any, X: Items) -> Any:
-    """Return the class probabilities of a classifier; its decision function without probabilities."""
+    """Return the class probabilities of a classifier, or its decision function if it lacks them."""
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
 
 

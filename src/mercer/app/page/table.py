@@ -270,7 +270,7 @@ def _requested_kinds(request: dict, used: list) -> dict[Any, str]:
 
 
 def _kinds_by_role(table: Table, name: Any) -> dict[str, str]:
-    """Return the kind of a column as input and as output; an error message if it cannot be guessed."""
+    """Return the kind of a column as input and as output; an error message if it is unclear."""
     kinds = {}
     for role, kind in (("input", input_kind), ("output", lambda t, n: output_kind(t, [n]))):
         try:
