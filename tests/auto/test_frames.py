@@ -269,3 +269,9 @@ def test_new_rows_have_values_of_the_training_kind(column, cell, sentence):
     new = {"size": 1.0, "day": days[3]} | {column: cell}
     with pytest.raises(ValueError, match=sentence):
         model.predict(pd.DataFrame({name: [value] for name, value in new.items()}))
+
+
+def test_numbers_have_intervals_and_not_ranked_lists():
+    model = fitted(pd.DataFrame({"x": x, "y": 2 * x}), preset="fast")
+    with pytest.raises(ValueError, match="use predict_set"):
+        model.predict_top({"x": x[:2]}, 2)

@@ -168,7 +168,13 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         k : int, default=5
             The number of outputs for each row.
         """
-        ranked = self.best_estimator_.predict_top(self._read_inputs(X)[1], k=k)
+        rows = self._read_inputs(X)[1]
+        if self.outputs_.kind_ in ARRAYS:
+            raise ValueError(
+                f"an output of kind {self.outputs_.kind_!r} has one best value, not a ranked list: "
+                "use predict_set, or mercer predict --coverage 0.9, for intervals."
+            )
+        ranked = self.best_estimator_.predict_top(rows, k=k)
         return [
             [(self._format_output(item), float(score)) for item, score in best] for best in ranked
         ]
