@@ -23,7 +23,7 @@ IMPORTANCE_ROWS = 3000
 """The largest number of rows that are used."""
 REPEATS, REPEATED_ROWS = 5, 100_000
 """A column is shuffled REPEATS times, or once if more than REPEATED_ROWS rows are predicted."""
-ROWS_AT_ONCE = 2000
+SHUFFLED_ROWS = 2000
 """The number of rows, of several shuffles, that are predicted in one call."""
 
 
@@ -56,7 +56,7 @@ def importances(
         out = pairs.rows(np.flatnonzero(folds == fold))
         repeats = REPEATS if REPEATS * out.n * len(names) <= REPEATED_ROWS else 1
         best, *_ = _scores(fitted, [out.X], out.y, score)
-        for shuffles in _batches(names * repeats, max(1, ROWS_AT_ONCE // out.n)):
+        for shuffles in _batches(names * repeats, max(1, SHUFFLED_ROWS // out.n)):
             rows = [inputs.shuffled(out.X, name, random.permutation(out.n)) for name in shuffles]
             for name, worse in zip(shuffles, _scores(fitted, rows, out.y, score), strict=True):
                 falls_by_column[name].append(best - worse)

@@ -15,7 +15,7 @@ from ..problem import Problem
 from .outputs import join_in_order
 from .part import Part
 
-DEVICE_ENTRIES = 2**25
+ACCELERATOR_ENTRIES = 2**25
 """Entries that are held at once by other libraries than numpy: accelerators need large batches."""
 BLOCK_ENTRIES = 2**20
 """The number of matrix entries of groups in memory at once."""
@@ -69,7 +69,7 @@ class LeaveOneOut:
 
     def _block_entries(self) -> int:
         """Return the number of entries of the groups' matrices that are held at once."""
-        return DEVICE_ENTRIES if self.part.foreign else BLOCK_ENTRIES
+        return ACCELERATOR_ENTRIES if self.part.foreign else BLOCK_ENTRIES
 
     def _uses_woodbury(self, size: int) -> bool:
         """Return whether groups of `size` rows are solved by systems of the size of the rank."""
@@ -124,7 +124,7 @@ class LeaveOneOut:
         rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
             size = same.shape[1]
-            step = (DEVICE_ENTRIES if self.part.foreign else ENTRIES) // (size * rank)  # rows of E
+            step = (ACCELERATOR_ENTRIES if self.part.foreign else ENTRIES) // (size * rank)  # rows of E
             if not self._uses_woodbury(size):
                 step = min(step, self._block_entries() // (matrices_per_group * size**2))
             yield from (same[rows] for rows in blocks(len(same), step))

@@ -129,7 +129,7 @@ def to_stdout(data: bytes, binary: bool = False) -> None:
     sys.stdout.flush()
 
 
-MOST_COLUMNS = 20
+LISTED_COLUMNS = 20
 """The largest number of columns that are listed."""
 
 
@@ -170,9 +170,9 @@ def show_columns(model: Any, names: Iterable, err: bool) -> None:
     from ...auto.report import column_rows
 
     rows = [tuple(row.values()) for row in column_rows(model, names)]
-    rest = len(rows) - MOST_COLUMNS
+    rest = len(rows) - LISTED_COLUMNS
     if rest > 0:
-        rows[MOST_COLUMNS // 2 : -MOST_COLUMNS // 2] = [("…", "", "", f"{rest} more columns")]
+        rows[LISTED_COLUMNS // 2 : -LISTED_COLUMNS // 2] = [("…", "", "", f"{rest} more columns")]
     show_table(rows, err, "column", "used as", "kind", "values", box=None, pad_edge=False)
     click.echo("Use --space COLUMN=KIND to change the kind of a column.", err=err)
 
