@@ -275,3 +275,13 @@ def test_numbers_have_intervals_and_not_ranked_lists():
     model = fitted(pd.DataFrame({"x": x, "y": 2 * x}), preset="fast")
     with pytest.raises(ValueError, match="use predict_set"):
         model.predict_top({"x": x[:2]}, 2)
+
+
+def test_a_copy_of_an_output_with_missing_integers_is_not_an_input():
+    counts = pd.Series(np.where(np.arange(N) % 9, 1000 + np.arange(N), None), dtype="Int64")
+    with pytest.warns(UserWarning, match="also in y are not used"):
+        model = AutoDependency(random_state=0, preset="fast").fit(
+            pd.DataFrame({"x": x, "y": counts}), pd.DataFrame({"y": counts})
+        )
+    assert model.spaces_ == {"x": "number", "y": "number"}
+    assert model.loo_score_ < 0.5

@@ -289,8 +289,8 @@ def _are_equal_columns(cells: Any, others: Any) -> bool:
 
 
 def _are_equal_cells(cell: Any, other: Any) -> bool:
-    """Return whether two cells are the same object or equal texts."""
-    return cell is other or (isinstance(cell, str) and cell == other)
+    """Return whether two cells are the same object, equal texts or equal integers."""
+    return cell is other or (isinstance(cell, str | int) and cell == other)
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:
