@@ -124,7 +124,8 @@ class LeaveOneOut:
         rank = max(1, int(self.part.spectrum.s.shape[0]))
         for same in self.members or []:
             size = same.shape[1]
-            step = (ACCELERATOR_ENTRIES if self.part.foreign else ENTRIES) // (size * rank)  # rows of E
+            entries = ACCELERATOR_ENTRIES if self.part.foreign else ENTRIES
+            step = entries // (size * rank)  # rows of E
             if not self._uses_woodbury(size):
                 step = min(step, self._block_entries() // (matrices_per_group * size**2))
             yield from (same[rows] for rows in blocks(len(same), step))
