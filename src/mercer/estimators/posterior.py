@@ -235,11 +235,10 @@ class Posterior:
             host(spectrum.project_inputs(X).Z),
             host(spectrum.s),
         )
+        level = 0.0 if spectrum.constants is None else float(spectrum.constants.levels[0])
         roots = []
         for b in host(part.b)[:1] if part.equal_eigenvalues else host(part.b):
-            C = (
-                b * K - (Z * (b * b / (b * s + alpha))) @ Z.T
-            ) / alpha + spectrum.intercept_entry**2
+            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + level**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
 from ..operators import BlockGram
+from .constants import Constants
 from .preconditioners import Preconditioner, no_preconditioner, preconditioner
-from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 RESIDUAL_INTERVAL = 50
@@ -119,23 +119,27 @@ class BlockConjugateGradient:
             The sample weights of the examples; None for equal weights.
         """
         slots, roots = gram.rows, None
-        w = np.ones(slots.size) if weights is None else weights[slots.owners]
-        if weights is not None:
+        w = None if weights is None else weights[slots.owners]
+        if w is not None:
             roots = like(np.sqrt(w)[:, None], V)
             gram = WeightedGram(gram, roots)
-        reduction = Reduction.of(w, intercept, V, slots.places)
+        constants = Constants.by_component(slots, w) if intercept else None
         precondition = self._preconditioner(gram, alpha)
+
+        def without_constants(D: Array) -> Array:
+            """Return D; with an intercept, minus the means over the examples."""
+            return D if constants is None else D - constants.project(D)
 
         def product(D: Array) -> Array:
             """Return (G + αI) D; with an intercept, minus the means over the examples."""
-            return reduction.remove_constants(gram.apply(D)) + alpha * D
+            return without_constants(gram.apply(D)) + alpha * D
 
         def precondition_residual(D: Array) -> Array:
             """Return the preconditioner times D; with an intercept, minus the means."""
-            return reduction.remove_constants(precondition(D))
+            return without_constants(precondition(D))
 
         D = slots.split(V)
-        D = reduction.remove_constants(D if roots is None else roots * D)
+        D = without_constants(D if roots is None else roots * D)
         D, rounds, residual = self._iterate(product, precondition_residual, D)
         D = D if roots is None else roots * D
         if residual > self.tolerance:

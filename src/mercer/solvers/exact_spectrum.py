@@ -15,6 +15,7 @@ from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inver
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import Spanned
+from .constants import Constants
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
 
@@ -203,9 +204,10 @@ class ExactSpectrum(InputSpectrum):
         return self.reduction.roots
 
     @property
-    def N(self) -> Array | None:  # type: ignore[override]
-        """The unit vector that the intercept fits, as a column; None without an intercept."""
-        return self.reduction.N
+    def constants(self) -> Constants | None:  # type: ignore[override]
+        """The unit vector that the intercept fits; None without an intercept."""
+        gram = self.gram
+        return Constants.single(self.size, gram.weights, self.total) if gram.intercept else None
 
     @property
     def size(self) -> int:

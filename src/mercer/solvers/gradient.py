@@ -82,9 +82,9 @@ class RidgeObjective:
 
     def outside(self, A: Array) -> Array:
         """Return A minus its projections on the input eigenvectors and the constants."""
-        N = self.part.spectrum.N
+        constants = self.part.spectrum.constants
         rest = A - self.E @ (self.transpose(self.E) @ A)
-        return rest if N is None else rest - N @ (self.transpose(N) @ rest)
+        return rest if constants is None else rest - constants.project(rest)
 
     def apply_inverse(self, A: Array) -> tuple[Array, Array | None]:
         """Return (K ⊗ B + αI)⁻¹A as coordinates in the input eigenbasis E, and the rest outside E.
@@ -119,7 +119,7 @@ class RidgeObjective:
         misfit = float(xp.sum(self.part.projected * inside))
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
-        number = q * (n - (self.part.spectrum.N is not None))
+        number = q * (n - self.part.spectrum.constant_count)
         constant_outputs = misfit <= number * np.finfo(float).tiny
         share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]

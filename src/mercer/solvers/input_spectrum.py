@@ -17,6 +17,7 @@ from .._base.memory import ENTRIES
 from .._base.threads import map_row_blocks
 from ..features import FeatureMap
 from ..operators.slots import Slots
+from .constants import Constants
 
 CACHED = 2**16
 """The number of floats that fit into the cache of a processor core."""
@@ -69,8 +70,8 @@ class InputSpectrum:
         may be complex.
     s
         The eigenvalues, (r,), non-negative.
-    N
-        Orthonormal columns that the intercept fits, orthogonal to E; None without an intercept.
+    constants
+        The unit vectors N that the intercept fits, orthogonal to E; None without an intercept.
     complete
         Whether E and N together are a complete basis: then one minus a leverage is a sum of
         non-negative terms; otherwise it is a difference, accurate to about 1e-15.
@@ -89,7 +90,7 @@ class InputSpectrum:
 
     E: Array
     s: Array
-    N: Array | None = None
+    constants: Constants | None = None
     complete: bool
     all_rows: bool
     orthonormal: bool
@@ -104,7 +105,12 @@ class InputSpectrum:
     @property
     def size(self) -> int:
         """The number of training rows."""
-        return int(self.E.shape[0])
+        return int(self.E.shape[0]) if self.slots is None else self.slots.size
+
+    @property
+    def constant_count(self) -> int:
+        """The number of constants that the intercept adds; 0 without an intercept."""
+        return 0 if self.constants is None else self.constants.count
 
     @property
     def mean_diagonal(self) -> float:
@@ -131,51 +137,6 @@ class InputSpectrum:
         """Return Σ_pj log(s_p b_j + α), with eigenvalues s of Gram matrix and b of operator."""
         xp = namespace(self.s)
         return float(xp.sum(xp.log(self.s[:, None] * b[None, :] + alpha)))
-
-    # -- constants ----------------------------------------------------------------------------
-
-    @property
-    def constant_count(self) -> int:
-        """The number of constants that the intercept adds; 0 without an intercept."""
-        return 0 if self.N is None else int(self.N.shape[1])
-
-    def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entries of the intercept's unit vector N in the rows `index`."""
-        return 0.0 if self.N is None else self.N[index, 0] ** 2
-
-    def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return the intercept's projector NNᵀ over groups, and its part from one-group constants.
-
-        N holds the unit vectors of the intercept, one per constant. Return None without an
-        intercept. Whether a constant has rows outside the group is decided by counting rows:
-        squared entries may sum to almost one because of a single large weight.
-        """
-        if self.N is None:
-            return None
-        n = take(self.N[:, 0], members.reshape(-1))
-        n = namespace(n).reshape(n, members.shape)
-        products = n[:, :, None] * n[:, None, :]
-        alone = self.all_rows and members.shape[1] == self.N.shape[0]
-        return products, (1.0 if alone else 0.0) * products
-
-    def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Solve (I - N_gN_gᵀ) x = A for each group g of rows; N is the intercept's unit vector."""
-        raise NotImplementedError
-
-    @property
-    def intercept_entry(self) -> float:
-        """The entry 1/√Σw of the intercept's unit vector at a new input; 0 without intercept."""
-        return 0.0 if self.N is None else self.total**-0.5
-
-    def intercept_entries(self, projected: ProjectedInputs) -> Array | float:
-        """Return the entry of the intercept's unit vector at each row of the new inputs."""
-        return self.intercept_entry
-
-    def intercept_change(
-        self, projected: ProjectedInputs, rows: np.ndarray, e: Array
-    ) -> Array | float:
-        """Return the change of the intercept at new inputs by residuals e of training `rows`."""
-        return 0.0 if self.N is None else self.intercept_entry * (adjoint(take(self.N, rows)) @ e)
 
     # -- new inputs -----------------------------------------------------------------------------
 
@@ -204,7 +165,9 @@ class InputSpectrum:
             assert projected.prior is not None
             V = projected.prior[:, None] * b[None, :] - _squares_times(projected.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            found.append(projected.by_input(V + self.intercept_entries(projected) ** 2))
+            if self.constants is not None:
+                V = V + self.constants.at(projected.slots, V) ** 2
+            found.append(projected.by_input(V))
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:

@@ -19,6 +19,7 @@ from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
 from ..operators import Moments
 from ..operators.moments import moments_of_rows
 from ..problem import Problem, Want
+from .constants import Constants
 from .exact import factor_projected, factor_spanned, factor_uniform
 from .factorization import Factorization
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
@@ -98,14 +99,13 @@ class InputRows:
 class SpectrumArrays:
     """Eigenvalues s and eigenvectors P of a moment UᵀU, and arrays with one row per example.
 
-    The arrays are the eigenvectors E, √w (`roots`) and the constants N of `InputSpectrum`.
+    The arrays are the eigenvectors E and √w (`roots`) of `InputSpectrum`.
     """
 
     s: Array
     P: Array
     E: Array
     roots: Array | None
-    N: Array | None
 
 
 class LowRankSpectrum(InputSpectrum):
@@ -157,9 +157,17 @@ class LowRankSpectrum(InputSpectrum):
     P = property(lambda self: self.factored.P)
     E = property(lambda self: self.factored.E)
     roots = property(lambda self: self.factored.roots)
-    N = property(lambda self: self.factored.N)
     mean = property(lambda self: self.input_rows.mean)
     total = property(lambda self: self.input_rows.total)
+
+    @property
+    def constants(self) -> Constants | None:  # type: ignore[override]
+        """The unit vector that the intercept fits, of norm 1 over all examples."""
+        inputs = self.input_rows
+        if inputs.mean is None:
+            return None
+        n = int(inputs.rows.shape[0])
+        return Constants.single(n, inputs.weights, inputs.total, self.all_rows)
 
     @property
     def orthonormal(self) -> bool:  # type: ignore[override]
@@ -221,25 +229,20 @@ class LowRankSpectrum(InputSpectrum):
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding())
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         E = reduction.expand_rows(E[:, :kept])
-        return SpectrumArrays(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots, reduction.N)
+        return SpectrumArrays(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots)
 
     @staticmethod
     def _with_basis(s: Array, P: Array, inputs: InputRows) -> SpectrumArrays:
         """Return the `SpectrumArrays` of `inputs`, given eigenvalues s and eigenvectors P."""
-        E, N = dense(inputs.rows @ P) / namespace(s).sqrt(s), None
+        E = dense(inputs.rows @ P) / namespace(s).sqrt(s)
         roots = None if inputs.weights is None else like(np.sqrt(inputs.weights)[:, None], E)
-        if inputs.mean is not None:
-            ones = like(np.ones((E.shape[0], 1)), E) if roots is None else roots
-            # The rows may be a sample: the constant has norm 1 over all examples.
-            N = ones * inputs.total**-0.5
-        return SpectrumArrays(s, P, E, roots, N)
+        return SpectrumArrays(s, P, E, roots)
 
     def without_training_rows(self) -> LowRankSpectrum:
         """Return a copy without the training rows; predictions remain available."""
-        other, N = LowRankSpectrum(None), self.N
-        other.cached_rows = replace(self.input_rows, rows=None, moment=None)
-        none = None if N is None else N[:0, :]
-        other.cached = replace(self.factored, E=self.E[:0, :], roots=None, N=none)
+        other, E = LowRankSpectrum(None), self.E[:0, :]
+        other.cached_rows = replace(self.input_rows, rows=E, moment=None, weights=None)
+        other.cached = replace(self.factored, E=E, roots=None)
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:

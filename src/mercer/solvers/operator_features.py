@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
@@ -17,10 +15,10 @@ from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .coupled import fitted_kernel
 from .factorization import Factorization
+from .feature_spectrum import FeatureSpectrum
 from .input_spectrum import FittedMap, ProjectedInputs
 from .outputs import Cache
 from .part import Part
-from .slot_spectrum import SlotSpectrum
 
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
@@ -44,36 +42,29 @@ def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorizati
     )
 
 
-class OperatorFeatureSpectrum(SlotSpectrum):
+class OperatorFeatureSpectrum(FeatureSpectrum):
     """Spectrum of the Gram matrix ΨᵀΨ of random features Ψ, with a column of Ψ per slot.
 
     A slot is a pair of an example and an output component. With sample weights w_i,
     Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ and E = √w Ψᵀ P diag(s)^{-1/2}.
 
-    Rows of E are computed when they are needed. A solution needs no spectrum: its normal equations
-    are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
+    A solution needs no spectrum: its normal equations are
+    (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
     """
 
-    in_memory = False
+    slots: Slots
     features: Any
     cached: Any = None
     """The value of `factored` once it is computed."""
 
     def __init__(self, map: Any, problem: Problem, V: Array):
-        n, q = V.shape
-        self.features, self.X = map, problem.inputs.items
-        moments = _moments(map, problem, V)
+        slots = Slots(*V.shape)
+        super().__init__(problem.inputs.items, slots, problem.weights, problem.intercept, V)
+        self.features, moments = map, _moments(map, problem, V)
         mean = moments.means[0]
         moments = moments.about(*moments.means) if problem.intercept else moments
         self.mean = mean if problem.intercept else None
         self.uu, self.vu = moments.uu, moments.vu
-        self.slots = Slots(n, q)
-        self.weights = None if problem.weights is None else np.repeat(problem.weights, q)
-        if self.weights is not None:
-            self.roots = like(np.sqrt(self.weights)[:, None], self.uu)
-        self.set_constants(problem.intercept)
-        self.complete = self.orthonormal = False
-        self.all_rows = True
 
     @property
     def factored(self) -> tuple[Array, Array]:
@@ -102,14 +93,14 @@ class OperatorFeatureSpectrum(SlotSpectrum):
         Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
-    def rows(self, index: np.ndarray) -> Array:
-        """Return the rows `index` of the basis E, computed from the training inputs."""
-        examples, component = np.divmod(index, self.slots.width)
-        needed, where = np.unique(examples, return_inverse=True)
-        Z = self._features(take(self.X, needed))
-        Z = take(Z, where.reshape(-1) * self.slots.width + component)
-        E = (Z @ self.P) / namespace(self.s).sqrt(self.s)
-        return E if self.roots is None else E * take(self.roots, index)
+    def coordinates(self, X: Items) -> Array:
+        """Return ΨᵀP for the slots of inputs X, with eigenvectors P of the moment."""
+        return self._features(X) @ self.P
+
+    @property
+    def row_scales(self) -> Array:
+        """The factor s^{-1/2} of each column of ΨᵀP in E."""
+        return self.s**-0.5
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors, a row per slot; `prior` adds prior variances."""
@@ -123,8 +114,8 @@ class OperatorFeatureSpectrum(SlotSpectrum):
     def without_training_rows(self) -> OperatorFeatureSpectrum:
         """Return a copy without the training inputs; predictions remain available."""
         self.factored  # noqa: B018
-        other = copy(self)
-        other.X, other.roots, other.uu, other.vu = None, None, None, None
+        other: Any = super().without_training_rows()
+        other.uu, other.vu = None, None
         return other
 
 

@@ -203,8 +203,8 @@ class Part:
         """Return the fitted values H T of given targets T, with the smoother H at `alpha`."""
         E, eigenvalues = self.spectrum.E, self._eigenvalues()
         fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
-        N = self.spectrum.N
-        return fitted if N is None else fitted + N @ (adjoint(N) @ T)
+        constants = self.spectrum.constants
+        return fitted if constants is None else fitted + constants.project(T)
 
     def coefficients(self, alpha: float, Q: Array | None = None) -> Array:
         """Return the coefficients D of the fitted map g(x) = z(x) D, for projected inputs z(x).
@@ -281,7 +281,7 @@ class Part:
             return 0.0
         xp = namespace(self.squared_basis)
         rest = 1.0 + 0.0 * xp.sum(self.squared_basis, axis=1)
-        rest = rest - self.spectrum.squared_constants(slice(None))
+        rest = rest - self._squared_constants(slice(None))
         if not self.spectrum.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squared_basis, axis=1)
@@ -301,9 +301,16 @@ class Part:
 
     def _project_out(self, A: Array, eigenvectors: bool) -> Array:
         """Return A minus its projection on the constants N, and on E if `eigenvectors`."""
-        for basis in ((self.spectrum.E if eigenvectors else None), self.spectrum.N) * 2:
-            A = A if basis is None else A - basis @ (adjoint(basis) @ A)
+        E, constants = self.spectrum.E, self.spectrum.constants
+        for _ in range(2):  # the second time removes rounding errors
+            A = A - E @ (adjoint(E) @ A) if eigenvectors else A
+            A = A if constants is None else A - constants.project(A)
         return A
+
+    def _squared_constants(self, index: slice) -> Array | float:
+        """Return the squared entry of the constants N in the rows `index`; 0 without intercept."""
+        constants = self.spectrum.constants
+        return 0.0 if constants is None else like(constants.entries(index) ** 2, self.b)
 
     # -- residuals and leverages ---------------------------------------------------------------
 
@@ -333,7 +340,7 @@ class Part:
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):
             E = self.spectrum.rows(np.arange(rows.start, rows.stop))
-            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.spectrum.squared_constants(rows)
+            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self._squared_constants(rows)
             for pairs, d in zip(found, D, strict=True):
                 pairs.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
         for pairs in found:
@@ -370,20 +377,22 @@ class Part:
         groups. A constant of the intercept whose rows are all in one group is not subtracted,
         because it cannot be fitted without the group.
         """
-        constants = self.spectrum.constant_blocks(members)
+        constants = self.spectrum.constants
+        projectors = None if constants is None else constants.blocks(members, self.b)
         if self.spectrum.complete:
-            return None if constants is None else constants[1]
-        rest = self._orthogonal_blocks(E, members, constants)
-        return rest if constants is None else rest + constants[1]
+            return None if projectors is None else projectors[1]
+        rest = self._orthogonal_blocks(E, members, None if projectors is None else projectors[0])
+        return rest if projectors is None else rest + projectors[1]
 
-    def _orthogonal_blocks(
-        self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
-    ) -> Array:
-        """Return blocks of the projector on the complement of eigenvectors and constants."""
+    def _orthogonal_blocks(self, E: Array, members: np.ndarray, constants: Array | None) -> Array:
+        """Return blocks of the projector on the complement of eigenvectors and constants.
+
+        `constants` are the blocks of the projector on the constants; None without an intercept.
+        """
         xp = namespace(E)
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
-            rest = rest - constants[0]
+            rest = rest - constants
         if not self.spectrum.orthonormal:
             return rest
         rest = rest - E @ adjoint(E)
@@ -405,11 +414,11 @@ class Part:
         b = self.b[direction]
         E = self.spectrum.E if rows is None else take(self.spectrum.E, rows)
         W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(E)
-        N = self.spectrum.N
-        if N is None:
+        constants = self.spectrum.constants
+        if constants is None:
             return W
-        N = N if rows is None else take(N, rows)
-        return W + self.spectrum.intercept_entry * N[:, 0]
+        entries = constants.entries(slice(None) if rows is None else rows)
+        return W + like(float(constants.levels[0]) * entries, W)
 
     def prediction_change(
         self, projected: ProjectedInputs, rows: np.ndarray, e: Array, alpha: float
@@ -422,7 +431,9 @@ class Part:
         pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (
             adjoint(self.spectrum.rows(rows)) @ e
         )
-        change = projected.Z @ pull + self.spectrum.intercept_change(projected, rows, e)
+        change, constants = projected.Z @ pull, self.spectrum.constants
+        if constants is not None:
+            change = change + constants.change(projected.slots, rows, e)
         return projected.by_input(change)
 
     # -- constants that occur in one group only ------------------------------------------------

@@ -29,10 +29,9 @@ class Reduction:
     ----------
     roots
         √w as a column; None for equal weights.
-    N
-        The unit vectors of the intercept, (rows, components); None without an intercept.
     R
-        The vectors of the reflection, with disjoint supports like the columns of N.
+        The vectors of the reflection, with disjoint supports like the columns of N; None without
+        an intercept.
     kept
         The numbers of the rows that remain.
     order
@@ -41,7 +40,6 @@ class Reduction:
     """
 
     roots: Array | None
-    N: Array | None = None
     R: Array | None = None
     kept: Any = None
     order: np.ndarray | None = None
@@ -80,7 +78,7 @@ class Reduction:
             R[int(row), column] += 1.0  # N is positive there, so that no digits cancel
         R = R / xp.sqrt(xp.sum(R * R, axis=0))
         kept = np.delete(np.arange(N.shape[0]), first)  # without the first row of each component
-        return cls(roots, N, R, kept, order, lightest)
+        return cls(roots, R, kept, order, lightest)
 
     def weighted(self, A: Array) -> Array:
         """Return √w ∘ A, the rows of A times the square roots of their weights."""
@@ -146,12 +144,6 @@ class Reduction:
             largest *= float(namespace(self.roots).max(self.roots)) ** 2
         s, E = eigh(A, what, False, largest, True, self.lightest)
         return s, self.expand_rows(A if E is None else E)  # E is None only for an empty matrix
-
-    def remove_constants(self, V: Array) -> Array:
-        """Return V - NNᵀV: subtract the constants of the intercept from V."""
-        if self.N is None:
-            return V
-        return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)
 
 
 def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:

@@ -1,4 +1,4 @@
-"""Spectra of Gram matrices over slots, which are pairs of an example and an output component."""
+"""The dense Gram matrix over slots, which are pairs of example and output component."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .._base.linalg import factor_with_ridge
 from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
+from .constants import Constants
 from .input_spectrum import DIAGONAL_ITEMS, FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction
 from .weights import CoupledMap
@@ -19,127 +20,13 @@ DENSE_SQUARES = 4.0
 """The peak memory of a dense fit, in square matrices over all slots."""
 
 
-class SlotSpectrum(InputSpectrum):
-    """Spectrum of a Gram matrix with one row per slot, a pair of example and output component.
-
-    Attributes
-    ----------
-    slots
-        The slots of the training examples.
-    weights
-        The sample weight of each training slot; None for equal weights.
-    constant_entries
-        1/√Σw for each output component, summed over its slots; None without an intercept.
-    """
-
-    slots: Slots
-    weights: np.ndarray | None
-    constant_entries: np.ndarray | None
-
-    @property
-    def size(self) -> int:
-        """The number of training slots."""
-        return self.slots.size
-
-    def set_constants(self, intercept: bool) -> None:
-        """Store the entry 1/√Σw of the intercept's unit vector for each output component."""
-        w = np.ones(self.slots.size) if self.weights is None else self.weights
-        self.total = float(w.sum())
-        totals = np.bincount(self.slots.places, w, minlength=self.slots.width)
-        self.constant_entries = np.where(totals > 0, totals, np.inf) ** -0.5 if intercept else None
-
-    @property
-    def constant_count(self) -> int:
-        """The number of output components that occur, each with its own intercept."""
-        return 0 if self.constant_entries is None else int((self.constant_entries > 0).sum())
-
-    def intercept_entries(self, projected: ProjectedInputs) -> Array | float:
-        """Return the entry 1/√Σw of the intercept's unit vector at each slot of new inputs."""
-        if self.constant_entries is None or projected.slots is None:
-            return 0.0
-        return like(self.constant_entries[projected.slots.places][:, None], self.s)
-
-    def intercept_change(
-        self, projected: ProjectedInputs, rows: np.ndarray, e: Array
-    ) -> Array | float:
-        """Return the change of intercepts at new slots by residuals e of training slots."""
-        if self.constant_entries is None or projected.slots is None:
-            return 0.0
-        places = self.slots.places[rows]
-        N = like(
-            (np.arange(self.slots.width)[:, None] == places)
-            * self._training_constant_entries(rows),
-            e,
-        )
-        return self.intercept_entries(projected) * take(N @ e, projected.slots.places)
-
-    def _training_constant_entries(self, index: Any) -> np.ndarray:
-        """Return the nonzero entry of the intercept's unit vectors N in the rows `index`."""
-        assert self.constant_entries is not None
-        roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
-        return roots * self.constant_entries[self.slots.places[index]]
-
-    def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared nonzero entry of the unit vectors N in the rows `index`."""
-        return (
-            0.0
-            if self.constant_entries is None
-            else like(self._training_constant_entries(index) ** 2, self.s)
-        )
-
-    def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return the intercept's projector NNᵀ over groups, and its part from one-group constants.
-
-        N holds the unit vectors of the intercept, one per output component.
-        """
-        if self.constant_entries is None:
-            return None
-        places, levels = self.slots.places[members], self._training_constant_entries(members)
-        same = places[:, :, None] == places[:, None, :]
-        products = same * levels[:, :, None] * levels[:, None, :]
-        rows = np.bincount(self.slots.places, minlength=self.slots.width)
-        alone = same.sum(axis=2) >= rows[places]
-        return like(products, self.s), like(products * alone[:, :, None], self.s)
-
-    def solve_without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Solve (I - N_gN_gᵀ) x = A for each group g, without constants of one group only."""
-        if self.constant_entries is None:
-            return A
-        number, width, places = len(members), self.slots.width, self.slots.places[members]
-        levels = self._training_constant_entries(members)
-        constants = (np.arange(number)[:, None] * width + places).reshape(-1)
-        mass = np.bincount(constants, (levels**2).reshape(-1), number * width)
-        rows = np.bincount(constants, minlength=number * width)
-        every = np.tile(np.bincount(self.slots.places, minlength=width), number)
-        gain = np.where(rows < every, 1.0 / np.where(rows < every, 1.0 - mass, 1.0), 0.0)
-        weights = like(levels[:, :, None], A)
-        inner = like(gain[:, None], A) * self._sums_by_place(members, weights * A)
-        return A + weights * namespace(A).reshape(take(inner, constants), A.shape)
-
-    def _sums_by_place(self, members: np.ndarray, D: Array) -> Array:
-        """Return the sums of the rows D of each group and place, (groups · places, columns).
-
-        An item has one row for each place, so that the sums are over the items of a group.
-        """
-        xp, (number, size, columns), width = namespace(D), D.shape, self.slots.width
-        owners = self.slots.owners[members]
-        item = np.cumsum(np.diff(owners, axis=1, prepend=owners[:, :1]) != 0, axis=1)
-        items = int(item.max()) + 1
-        first = (np.arange(number)[:, None] * items + item) * width
-        at = (first + self.slots.places[members]).reshape(-1)
-        rows = xp.reshape(D, (number * size, columns))
-        if len(at) < number * items * width:
-            rows = put(like(np.zeros((number * items * width, columns)), D), at, rows)
-        sums = xp.sum(xp.reshape(rows, (number, items, width, columns)), axis=1)
-        return xp.reshape(sums, (number * width, columns))
-
-
-class SlotGramSpectrum(SlotSpectrum):
+class SlotGramSpectrum(InputSpectrum):
     """Spectrum of the dense Gram matrix of an operator-valued kernel over all training slots.
 
     It is computed when more than one solution is needed.
     """
 
+    slots: Slots
     cached: Any = None
     """The value of `factored` once it is computed."""
 
@@ -147,11 +34,12 @@ class SlotGramSpectrum(SlotSpectrum):
         self, kernel: OperatorKernel, X: Items, weights: np.ndarray | None, intercept: bool
     ):
         self.kernel, self.X, self.intercept = kernel, X, intercept
-        self.slots = kernel.gram(X).rows
-        require_slot_gram_memory(self.slots.size)
-        self.weights = None if weights is None else weights[self.slots.owners]
+        self.slots = slots = kernel.gram(X).rows
+        require_slot_gram_memory(slots.size)
+        self.weights = w = None if weights is None else weights[slots.owners]
+        self.total = float(slots.size if w is None else w.sum())
+        self.constants = Constants.by_component(slots, w) if intercept else None
         self.complete = self.all_rows = self.orthonormal = True
-        self.set_constants(intercept)
 
     @property
     def factored(self) -> tuple[Array, Array, Reduction, Any]:
@@ -173,7 +61,6 @@ class SlotGramSpectrum(SlotSpectrum):
     s = property(lambda self: self.factored[0])
     E = property(lambda self: self.factored[1])
     reduction = property(lambda self: self.factored[2])
-    N = property(lambda self: self.reduction.N)
     roots = property(lambda self: self.reduction.roots)
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace
 from ..features import FeatureMap
 from ..operators.shared import Shared
 from ..operators.shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
+from ..operators.slots import Slots
 from ..spaces.fields import Grid
+from .feature_spectrum import FeatureSpectrum
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .landmark_moments import TrainingWindows, WindowBasis, fields_in_memory
-from .slot_spectrum import SlotSpectrum
 
 
-class WindowSpectrum(SlotSpectrum):
+class WindowSpectrum(FeatureSpectrum):
     """Spectrum with one row per window of a training field, at low rank (landmark windows).
 
     Parameters
@@ -34,7 +35,7 @@ class WindowSpectrum(SlotSpectrum):
         The basis of the windows; None for the spectral basis of `TrainingWindows.choice_moments`.
     """
 
-    in_memory = False
+    slots: Slots
 
     def __init__(
         self,
@@ -42,18 +43,14 @@ class WindowSpectrum(SlotSpectrum):
         directions: Array | None = None,
         basis: WindowBasis | None = None,
     ):
+        X, slots = windows.X, windows.slots
+        if directions is not None:
+            slots = replace(slots, repeats=int(directions.shape[1]))
+        super().__init__(X, slots, windows.weights, windows.intercept, X)
         self.windows: Any = windows
         self.directions: Any = directions
         self.cached: Any = basis
-        self.kernel, self.slots = windows.kernel, windows.slots
-        if directions is not None:
-            self.slots = replace(windows.slots, repeats=int(directions.shape[1]))
-        self.weights = None if windows.weights is None else windows.weights[self.slots.owners]
-        if self.weights is not None:
-            self.roots = like(np.sqrt(self.weights)[:, None], windows.X)
-        self.set_constants(windows.intercept)
-        self.complete = self.orthonormal = False
-        self.all_rows = True
+        self.kernel = windows.kernel
 
     @property
     def basis(self) -> WindowBasis:
@@ -110,14 +107,14 @@ class WindowSpectrum(SlotSpectrum):
         """
         return stack_grid_points(self.on_grids.values(X, self.basis.landmarks))
 
-    def rows(self, index: np.ndarray) -> Array:
-        """Return the rows `index` of the eigenvector matrix E."""
-        windows, basis, points = self.windows, self.basis, self.slots.size // self.slots.n
-        fields, at = np.divmod(index, points)
-        needed, where = np.unique(fields, return_inverse=True)
-        K = basis.centred(self._kernel_values(take(windows.X, needed)))
-        rows = basis.coordinates(windows.weighted(needed, K))
-        return take(rows, where.reshape(-1) * points + at) * basis.row_scales
+    def coordinates(self, X: Items) -> Array:
+        """Return the coordinates kᵀM of the windows of fields X, with centred kernel values k."""
+        return self.basis.coordinates(self.basis.centred(self._kernel_values(X)))
+
+    @property
+    def row_scales(self) -> Array:
+        """The factor of each coordinate in E."""
+        return self.basis.row_scales
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project windows of new fields on the eigenvectors; `prior` adds prior variances."""
@@ -138,9 +135,8 @@ class WindowSpectrum(SlotSpectrum):
 
     def without_training_rows(self) -> WindowSpectrum:
         """Return a copy without the training fields; predictions remain available."""
-        other = copy(self)
-        other.cached = self.basis
-        other.windows, other.weights, other.roots = None, None, None
+        other: Any = super().without_training_rows()
+        other.cached, other.windows = self.basis, None
         return other
 
 

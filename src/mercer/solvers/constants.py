@@ -1,0 +1,150 @@
+"""The constants that an intercept adds to a fit: one, or one for each output component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._base.arrays import Array, like, namespace, put, take
+from ..operators.slots import Slots
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The unit vectors N that an intercept fits, one column for each constant.
+
+    Every row belongs to one constant, where its entry is √w / √(Σw over the rows of the constant);
+    its other entries are zero. If rows are slots, each output component has a constant.
+
+    Attributes
+    ----------
+    places
+        The number of the constant of each row.
+    totals
+        The sum Σw of each constant over all training data; 0 for a component that never occurs.
+    roots
+        √w, the square root of the sample weight of each row; None for ones.
+    slots
+        The example and the output component of each row; None for one row per example.
+    all_rows
+        Whether the rows are those of all training examples, not of a sample of a stream.
+    """
+
+    places: np.ndarray
+    totals: np.ndarray
+    roots: np.ndarray | None = None
+    slots: Slots | None = None
+    all_rows: bool = True
+
+    @classmethod
+    def single(
+        cls, n: int, weights: np.ndarray | None, total: float, all_rows: bool = True
+    ) -> Constants:
+        """Return one constant for n rows; `total` is the sum of the weights of all data."""
+        roots = None if weights is None else np.sqrt(weights)
+        return cls(np.zeros(n, dtype=np.intp), np.array([total]), roots, None, all_rows)
+
+    @classmethod
+    def by_component(cls, slots: Slots, weights: np.ndarray | None) -> Constants:
+        """Return one constant for each output component; there is one weight for each slot."""
+        totals = np.bincount(slots.places, weights, minlength=slots.width).astype(float)
+        return cls(slots.places, totals, None if weights is None else np.sqrt(weights), slots)
+
+    def without_rows(self) -> Constants:
+        """Return the constants for new inputs only, without the training rows."""
+        return replace(self, places=self.places[:0], roots=None, slots=None)
+
+    @property
+    def count(self) -> int:
+        """The number of constants that are fitted."""
+        return int((self.totals > 0).sum())
+
+    @property
+    def levels(self) -> np.ndarray:
+        """1/√Σw, the entry of each constant at a new input."""
+        return np.where(self.totals > 0, self.totals, np.inf) ** -0.5
+
+    def entries(self, index: np.ndarray | slice) -> np.ndarray:
+        """Return the nonzero entry of N in each of the rows `index`."""
+        entries = self.levels[self.places[index]]
+        return entries if self.roots is None else self.roots[index] * entries
+
+    def project(self, A: Array) -> Array:
+        """Return NNᵀA, the part of the columns of A that the constants fit."""
+        rows = np.arange(len(self.places))
+        return like(self.entries(rows)[:, None], A) * self._fitted(rows, A, self.slots)
+
+    def _fitted(self, rows: np.ndarray, A: Array, slots: Slots | None) -> Array:
+        """Return NᵀA for the rows `rows` of N, at the constant of each of the given slots."""
+        A = like(self.entries(rows)[:, None], A) * A
+        if slots is None:
+            return namespace(A).sum(A, axis=0)[None, :]
+        return take(self._sums_by_place(rows[None, :], A[None, :, :]), slots.places)
+
+    # -- new inputs -----------------------------------------------------------------------------
+
+    def at(self, slots: Slots | None, A: Array) -> Array | float:
+        """Return the entry 1/√Σw of N for each new row, in the library of A."""
+        if slots is None:
+            return float(self.levels[0])
+        return like(self.levels[slots.places][:, None], A)
+
+    def change(self, slots: Slots | None, rows: np.ndarray, e: Array) -> Array:
+        """Return the change of the constants at new rows if e is added to the targets of `rows`."""
+        return self.at(slots, e) * self._fitted(rows, e, slots)
+
+    # -- groups of rows that are left out ---------------------------------------------------------
+
+    def blocks(self, members: np.ndarray, A: Array) -> tuple[Array, Array]:
+        """Return the projector NNᵀ over groups of rows, and its part from one-group constants.
+
+        `members` holds the rows of each group, (groups, size). Whether a constant has rows outside
+        of the group is decided by counting rows: squared entries may sum to almost one because of
+        a single large weight.
+        """
+        places, entries = self.places[members], like(self.entries(members), A)
+        products = entries[:, :, None] * entries[:, None, :]
+        if len(self.totals) == 1:
+            alone = self.all_rows and members.shape[1] == len(self.places)
+            return products, (1.0 if alone else 0.0) * products
+        same = places[:, :, None] == places[:, None, :]
+        products = like(same, A) * products
+        alone = same.sum(axis=2) >= self._row_counts[places]
+        return products, like(alone[:, :, None], A) * products
+
+    @property
+    def _row_counts(self) -> np.ndarray:
+        """The number of training rows of each constant."""
+        return np.bincount(self.places, minlength=len(self.totals))
+
+    def solve(self, members: np.ndarray, A: Array) -> Array:
+        """Solve (I - N_gN_gᵀ) x = A for each group g of slots, without one-group constants."""
+        number, width, places = len(members), len(self.totals), self.places[members]
+        entries = self.entries(members)
+        constants = (np.arange(number)[:, None] * width + places).reshape(-1)
+        mass = np.bincount(constants, (entries**2).reshape(-1), number * width)
+        rows = np.bincount(constants, minlength=number * width)
+        shared = rows < np.tile(self._row_counts, number)
+        gain = np.where(shared, 1.0 / np.where(shared, 1.0 - mass, 1.0), 0.0)
+        weights = like(entries[:, :, None], A)
+        inner = like(gain[:, None], A) * self._sums_by_place(members, weights * A)
+        return A + weights * namespace(A).reshape(take(inner, constants), A.shape)
+
+    def _sums_by_place(self, members: np.ndarray, D: Array) -> Array:
+        """Return the sums of the rows D of each group and place, (groups · places, columns).
+
+        An example has one row for each place, so that the sums are over the examples of a group.
+        """
+        assert self.slots is not None
+        xp, (number, size, columns), width = namespace(D), D.shape, len(self.totals)
+        owners = self.slots.owners[members]
+        item = np.cumsum(np.diff(owners, axis=1, prepend=owners[:, :1]) != 0, axis=1)
+        items = int(item.max()) + 1
+        first = (np.arange(number)[:, None] * items + item) * width
+        at = (first + self.places[members]).reshape(-1)
+        rows = xp.reshape(D, (number * size, columns))
+        if len(at) < number * items * width:
+            rows = put(like(np.zeros((number * items * width, columns)), D), at, rows)
+        sums = xp.sum(xp.reshape(rows, (number, items, width, columns)), axis=1)
+        return xp.reshape(sums, (number * width, columns))
