@@ -7,7 +7,16 @@ from scipy.linalg import expm
 from sklearn.metrics import roc_auc_score
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.kernels import RBF, Delta, Function, Kernel, LaplacianRegularized, Linear, Precomputed
+from mercer.kernels import (
+    RBF,
+    Delta,
+    Function,
+    Kernel,
+    Labels,
+    LaplacianRegularized,
+    Linear,
+    Precomputed,
+)
 from mercer.kernels.laplacian_regularized import laplacian
 from mercer.operators import Covariance, Identity, Matrix
 from tolerances import IDENTITY, LEFT_OUT
@@ -110,6 +119,16 @@ def test_other_things_than_vectors():
     y = [[1.0], None, [-1.0], None, None, None, None]
     predicted = model.fit(words, y).predict(words)[:, 0]
     assert predicted[1] > 0 > predicted[3]
+
+
+def test_label_sets_equal_their_indicators():
+    sets = [["a"], ["a", "b"], ["c", "b", "a"], ["d"], []]
+    rows = np.array([[label in some for label in "abcd"] for some in sets], dtype=float)
+    by_label = LaplacianRegularized(Labels(), neighbors=2).fit(sets)
+    by_column = LaplacianRegularized(Linear(), neighbors=2).fit(rows)
+    assert_allclose(by_label(sets), by_column(rows), rtol=0, atol=IDENTITY)
+    model = KernelDependency(LaplacianRegularized(Labels(), neighbors=2))
+    assert np.isfinite(model.fit(sets, [1.0, None, 2.0, None, 3.0]).predict(sets)).all()
 
 
 def test_a_precomputed_kernel_by_index(data):

@@ -118,8 +118,9 @@ class LaplacianRegularized(Wrapper):
                 f"{known[0].shape[1]}: both must be inputs of one kind."
             )
         # A copy, because a kernel treats two batches that are the same object differently.
-        self.known_ = take(concatenated(known), np.arange(sum(map(count, known))))
-        self.kernel_ = inner.fit(self.known_)
+        items = take(concatenated(known), np.arange(sum(map(count, known))))
+        self.kernel_ = inner.fit(items)
+        self.known_ = inner.check(items, "X")  # `Labels` encodes items only once it is fitted
         self.correction_ = self._correction() if self.gamma > 0 else None
         return self
 
