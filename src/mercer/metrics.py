@@ -259,12 +259,13 @@ def graph_distance(
     trade_off: float = 0.5,
     average: bool = True,
     node_label: str | None = "label",
-    edge_label: str | None = "label",
+    edge_label: str | None = None,
 ) -> Any:
     """Return the mean fused Gromov–Wasserstein distance of labelled graphs, 0 if all are equal.
 
-    Nodes are compared by their labels and by those of their neighbours, edges by their presence.
-    The result is the best of two local optima, an upper bound of the distance. A graph without
+    Nodes are compared by their labels and by those of their neighbours, edges by their presence,
+    or by their labels too if `edge_label` is given. The result is a local optimum, or the best of
+    two for graphs with equal numbers of nodes: an upper bound of the distance. A graph without
     nodes has distance 1 from all others. Needs POT, ``pip install "mercer[graphs]"``.
 
     Parameters
@@ -272,20 +273,26 @@ def graph_distance(
     y_true, y_pred : sequence of graphs
         The true and the predicted outputs, in the same order.
     trade_off : float, default=0.5
-        The weight of the edges, from 0 (only labels count) to 1 (only edges count).
+        The weight of the edges, from 0 (only nodes count) to 1 (only edges count).
     average : bool, default=True
         Whether to return the mean over examples, rather than one value for each.
-    node_label, edge_label : str or None, default="label"
-        The attributes of networkx graphs that hold the labels; None to ignore labels.
+    node_label : str or None, default="label"
+        The attribute of networkx graphs that holds the labels of nodes; None to ignore them.
+    edge_label : str or None, default=None
+        The attribute of networkx graphs that holds the labels of edges; None to compare edges only
+        by their presence. Edges with different labels then count like an edge and no edge. For
+        graphs (adjacency, labels), any name compares the entries of the adjacency matrices.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from mercer.metrics import graph_distance
-    >>> triangle = nx.cycle_graph(3)
-    >>> nx.set_node_attributes(triangle, "C", "label")
-    >>> round(float(graph_distance([triangle], [triangle])), 6)
+    >>> triangle, other = nx.cycle_graph(3), nx.cycle_graph(3)
+    >>> other.edges[0, 1]["label"] = "double"
+    >>> round(float(graph_distance([triangle], [other])), 4)
     0.0
+    >>> round(float(graph_distance([triangle], [other], edge_label="label")), 4)
+    0.1111
     """
     from .spaces._labelled_graphs import graph_distances
 

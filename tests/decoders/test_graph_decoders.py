@@ -1,6 +1,8 @@
 import networkx as nx
 import numpy as np
 import pytest
+from ot.gromov import fused_gromov_wasserstein2
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
@@ -143,6 +145,52 @@ def test_graph_distance_is_zero_for_the_same_graph_and_counts_differences():
     assert 0 < near < far
     assert graph_distance([nx.Graph()], [nx.Graph()]) == 0
     assert graph_distance([nx.Graph()], [ring(3)]) == 1.0
+
+
+@pytest.mark.parametrize("trade_off", [0.1, 0.5, 1.0])
+def test_graph_distance_compares_edges_by_presence_as_pot_does(trade_off):
+    near, far = GRAPHS[0], GRAPHS[3]
+    features = [
+        np.array([[1, 0, 1.0, 0]] * 3),
+        np.array([[1, 0, 1.0, 0.5], *[[1, 0, 1.0, 0]] * 3, [0, 1, 0.5, 0]]),
+    ]
+    M = cdist(*features, "sqeuclidean")
+    C, D = (nx.to_numpy_array(graph, weight=None) for graph in (near, far))
+    ours = graph_distance([near], [far], trade_off)
+    assert ours == pytest.approx(fused_gromov_wasserstein2(M, C, D, alpha=trade_off), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_graph_distance_counts_pairs_of_nodes_with_other_edge_labels(seed):
+    """All nodes differ, so that each is matched with itself."""
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.integers(0, 4, size=(6, 6)), 1)
+    other = np.where(upper > 0, rng.integers(1, 4, size=upper.shape), 0)
+    A, B = upper + upper.T, other + other.T
+    tuples = (A, list("abcdef")), (B, list("abcdef"))
+    graphs = [nx.from_numpy_array(M, edge_attr="kind") for M in (A, B)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, dict(enumerate("abcdef")), "label")
+    expected = 0.1 * (A != B).mean()
+    assert expected > 0
+    for left in (tuples[0], graphs[0]):
+        for right in (tuples[1], graphs[1]):
+            assert graph_distance([left], [right], 0.1) == pytest.approx(0.0, abs=1e-9)
+            distance = graph_distance([left], [right], 0.1, edge_label="kind")
+            assert distance == pytest.approx(expected, abs=1e-9)
+
+
+def test_graph_distance_of_nodes_alone_is_that_of_the_best_assignment():
+    a, b = nx.empty_graph(2), nx.empty_graph(2)
+    nx.set_node_attributes(a, {0: "x", 1: "y"}, "label")
+    nx.set_node_attributes(b, {0: "y", 1: "y"}, "label")
+    assert graph_distance([a, a], [a, b], 0.0, average=False) == pytest.approx([0.0, 1.0])
+
+
+@pytest.mark.parametrize("trade_off", [-0.1, 1.1, np.nan])
+def test_graph_distance_refuses_other_trade_offs(trade_off):
+    with pytest.raises(ValueError, match="trade_off must be between 0 and 1"):
+        graph_distance(GRAPHS, GRAPHS, trade_off)
 
 
 def test_a_ring_outweighs_a_faint_path():
