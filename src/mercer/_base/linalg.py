@@ -38,17 +38,30 @@ def eigh(
     drop: bool = True,
     scale: float = 0.0,
     overwrite: bool = False,
-    lightest: float = 1.0,
+    weight_ratio: float = 1.0,
 ) -> tuple[Array, Array | None]:
     """Return the positive eigenvalues of a positive semidefinite matrix, and their eigenvectors.
 
-    Eigenvalues below n · (machine precision) · (largest eigenvalue) are dropped with their vectors,
-    or set to zero if `drop` is False. For a diagonal matrix, given as a 1-D array, the vectors are
-    None and no entry is dropped.
-    `lightest` is the smallest weight of a row over the largest, if rows are ordered by decreasing
-    weight: small eigenvalues are then accurate relative to the lightest row.
-    `scale` is the size of the numbers that `S` was computed from, if larger than `S`. With
-    `overwrite`, the array `S` may be changed.
+    Eigenvalues up to n · (machine precision) · max(largest eigenvalue, `scale`) · `weight_ratio`
+    are dropped with their vectors, or set to zero if `drop` is False.
+
+    Parameters
+    ----------
+    S
+        The matrix; or the diagonal of a diagonal matrix, as a 1-D array. Then the vectors are None,
+        and negative entries are set to zero but no entry is dropped.
+    what
+        The name of the matrix in the error message, if it is not positive semidefinite.
+    drop
+        Whether to drop small eigenvalues, rather than set them to zero.
+    scale
+        The size of the numbers that `S` was computed from, if they are larger than its eigenvalues.
+    overwrite
+        Whether the array `S` may be changed.
+    weight_ratio
+        The smallest weight of a row divided by the largest, if `S` is a weighted Gram matrix whose
+        rows are in the order of decreasing weight. Below `GRADED`, `graded_eigh` keeps the
+        eigenvalues of rows of small weight accurate; this is for numpy arrays only.
     """
     xp = namespace(S)
     if S.ndim == 1:
@@ -56,8 +69,8 @@ def eigh(
     if S.shape[0] == 0:
         return xp.sum(S, axis=1), None
     graded = None
-    if lightest < GRADED and not is_foreign(S):
-        graded = graded_eigh(S, S.shape[0] * EPS * scale * lightest)
+    if weight_ratio < GRADED and not is_foreign(S):
+        graded = graded_eigh(S, S.shape[0] * EPS * scale * weight_ratio)
     if graded is not None:
         values, vectors = graded
     elif is_foreign(S):
@@ -74,7 +87,7 @@ def eigh(
             f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
             "diagonal."
         )
-    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale) * lightest
+    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale) * weight_ratio
     if not drop:
         return xp.where(kept, values, xp.zeros_like(values)), vectors
     dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
@@ -82,12 +95,13 @@ def eigh(
 
 
 def graded_eigh(S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return eigenvalues and eigenvectors of a matrix whose rows differ widely in size.
+    """Return eigenvalues and eigenvectors of a positive semidefinite matrix with very uneven rows.
 
-    The results are the squared singular values and the left singular vectors of a pivoted Cholesky
-    factor, which keeps small rows accurate next to any number of large ones; a tridiagonal form
-    does so next to one or two. Pivots up to `floor` count as zero. None for a matrix that is not
-    positive semidefinite.
+    They are the squared singular values and left singular vectors of a pivoted Cholesky factor,
+    which keeps small rows accurate next to any number of large ones. The usual reduction to a
+    tridiagonal matrix keeps them accurate next to one or two large rows only.
+
+    Pivots up to `floor` count as zero. Return None if the matrix is not positive semidefinite.
     """
     L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(S, tol=floor, lower=1)
     rows = np.empty((len(S), rank))
