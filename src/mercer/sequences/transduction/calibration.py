@@ -99,7 +99,17 @@ LeftOut = list[tuple[Model, np.ndarray]]
 def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
     """Return the temperature and n-gram weights with the largest likelihood of left-out pairs.
 
-    `model` is the `SequenceTransducer`, for its parameters.
+    The result is the default `Calibration()` if no pair can be left out: if `model.folds` is None,
+    or if all pairs are of one group.
+
+    Parameters
+    ----------
+    model
+        The `SequenceTransducer`, for its parameters.
+    pairs
+        The aligned training pairs.
+    steps
+        The progress of the fit, to which each fitted and each decoded left-out model is reported.
     """
     labels = np.unique(pairs.labels, return_inverse=True)[1].reshape(-1)
     groups = int(labels.max()) + 1

@@ -145,7 +145,7 @@ class Emissions:
         scores = np.zeros(starts[-1])
         if self.shared is not None:
             positions = np.repeat(np.arange(len(symbols)), self.width[symbols])
-            chunks = self.chunk[self._chunk_index_of_scores(symbols, starts)]
+            chunks = self.chunk[self._chunk_entries(symbols, starts)]
             scores += self.shared.scores(shared_keys)[positions, self.shared.column[chunks]]
         learnt = self.keys, self.table, self.offset, self.coef
         local_scores(weights, values, *learnt, starts, scores, keys)
@@ -153,10 +153,14 @@ class Emissions:
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the log-priors of all output chunks at all positions, in the order of `scores`."""
-        return self.prior[self._chunk_index_of_scores(symbols, starts)]
+        return self.prior[self._chunk_entries(symbols, starts)]
 
-    def _chunk_index_of_scores(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the index into `chunk` of each entry of `scores`, for positions of `symbols`."""
+    def _chunk_entries(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the index in `chunk` of each entry of `scores`, for the input symbols in order.
+
+        `scores` is the flat array of the scores of all chunks of symbols[0], then of symbols[1],
+        and so on; those of symbols[i] begin at starts[i].
+        """
         shifts = np.repeat(self.first[symbols] - starts[:-1], self.width[symbols])
         return np.arange(starts[-1]) + shifts
 

@@ -104,10 +104,13 @@ class NGram:
         return self.logp.shape[1] - 1
 
 
-def _with_end_marks(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all sequences concatenated, each between end marks, and positions in a sequence."""
+def _with_end_marks(codes: Codes, n_symbols: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all tokens with end marks, and the position of each within its marked sequence.
+
+    Each sequence has a mark, of code `n_symbols`, before it (at position 0) and after it.
+    """
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
-    tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
+    tokens = np.full(len(codes.flat) + 2 * len(starts), n_symbols, dtype=np.int64)
     position = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
     inner = np.repeat(starts + 1, codes.lengths) + codes.positions
     tokens[inner] = codes.flat
