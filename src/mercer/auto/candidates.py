@@ -168,7 +168,8 @@ def have_sentences(inputs: Inputs, X: Items) -> bool:
 def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
     """Return the kernels to try on the numeric features Z, by family.
 
-    The length scales of the stationary kernels go up to 12√d.
+    The length scales go up to 12√d for RBF and Matern, and to 12d for Laplacian, with d features.
+    Curves with slopes have 2d features.
     """
     d = inputs.width_
     sets: dict[str, list[Kernel]] = {

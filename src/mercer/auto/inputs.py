@@ -102,7 +102,11 @@ class Inputs(BaseEstimator):
         return self
 
     def _column_format(self, table: Table, name: Name) -> Any:
-        """Return the decimal mark or date format of numbers, `LabelCells` for labels, or None."""
+        """Return how to read a column: a notation for numbers, `LabelCells` for labels, else None.
+
+        A notation is a decimal mark, a date format or "duration", because dates and durations are
+        also read as numbers.
+        """
         if self.kinds_[name] == "number":
             return (
                 Column.of(table, name).notation() if len(without_empty_cells(table, name)) else "."

@@ -65,8 +65,12 @@ class Column:
         comma = self.table.separator != "," or self.table.decimal == ","
         return list(count_misses(self.cells, comma).items())
 
-    def rows(self, notation: str) -> Any:
-        """Convert each cell to numbers by a decimal mark or date format; None if that fails."""
+    def parsed_cells(self, notation: str) -> Any:
+        """Return one row of numbers for each cell, or None for a cell that cannot be read.
+
+        `notation` is a decimal mark, a date format or `DURATION`. The rows are a list, or a matrix
+        with one column.
+        """
         if notation not in self.readings:
             self.readings[notation] = read_cells(self.cells, notation)
         return self.readings[notation]
@@ -79,7 +83,7 @@ class Column:
         notation, misses = self.misses[0]
         if misses or not self.cells:
             return False
-        rows = self.rows(notation)
+        rows = self.parsed_cells(notation)
         if isinstance(rows, np.ndarray):
             return True
         lists = isinstance(self.cells[0], list | tuple)  # of several lengths they are labels
@@ -91,7 +95,7 @@ class Column:
         notation, misses = (".", 0) if self.array else self.misses[0]
         if self.array or misses > (1.0 - MOSTLY) * min(len(self.cells), EXAMINED_CELLS):
             return
-        bad = [i for i, values in enumerate(self.rows(notation)) if values is None]
+        bad = [i for i, values in enumerate(self.parsed_cells(notation)) if values is None]
         if not 0 < len(bad) <= (1.0 - MOSTLY) * len(self.cells):
             return
         cell, n = self.cells[bad[0]], len(self.cells)
@@ -216,7 +220,7 @@ class Column:
 
     def _numeric_matrix(self, notation: str) -> np.ndarray:
         """Return the cells as a matrix; raise an error for a cell that does not fit the others."""
-        rows = self.rows(notation)
+        rows = self.parsed_cells(notation)
         if isinstance(rows, np.ndarray):
             return rows
         for i, values in enumerate(rows):
