@@ -247,10 +247,11 @@ class Embedding(FromFile):
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """Return the points minus the first output of Y, and what this subtracts from their scores.
+        """Return the points relative to the first output of Y, and the offset of their scores.
 
-        Differences of outputs that are far from zero then lose no digits. Points are unchanged
-        unless their distances are Euclidean distances of vectors.
+        The scores of the original points are those of the result plus the offset. This avoids
+        cancellation for outputs far from zero. If distances are not Euclidean distances of vectors,
+        the points are returned unchanged, with offset 0.
         """
         if not self.frame.euclidean:
             return self, 0.0

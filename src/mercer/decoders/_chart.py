@@ -205,7 +205,7 @@ class Chart:
         if state not in self._waiting:
             self._waiting[state] = []
             for edge in self._edges_to(state):
-                self._queue(state, edge, (0,) * len(edge[1]))
+                self._queue_derivation(state, edge, (0,) * len(edge[1]))
         waiting = self._waiting[state]
         while len(ranked) <= rank:
             if ranked:
@@ -223,14 +223,15 @@ class Chart:
         """
         _, edge, ranks = last
         for i in reversed(range(len(ranks))):
-            self._queue(state, edge, (*ranks[:i], ranks[i] + 1, *ranks[i + 1 :]))
+            self._queue_derivation(state, edge, (*ranks[:i], ranks[i] + 1, *ranks[i + 1 :]))
             if ranks[i]:
                 break
 
-    def _queue(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
-        """Queue the derivation of a state by an edge whose joined states have the given ranks.
+    def _queue_derivation(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
+        """Queue the derivation of a state by an edge from ranked derivations of its joined states.
 
-        Nothing is queued if a joined state has too few derivations.
+        ranks[i] is the rank of the derivation of the i-th joined state, 0 for the best. Nothing is
+        queued if a joined state has no derivation of that rank.
         """
         value, waiting = edge[0], self._waiting[state]
         for joined, rank in zip(edge[1], ranks, strict=True):

@@ -83,7 +83,11 @@ class ByLoss(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether `calibrate` chooses a price per label."""
+        """Whether `calibrate` chooses `price`, what each predicted label adds to the expected loss.
+
+        It does in a fitted decoder with a named loss of label sets, if `candidates` and `price` are
+        None.
+        """
         priced = isinstance(vars(self).get("expected_"), LabelLoss) and self.candidates is None
         return priced and self.price is None
 

@@ -90,7 +90,10 @@ def _fill_gram(
     largest,
     K,
 ):
-    """Write the subset-tree kernel of trees start to stop - 1 with all others to K."""
+    """Write rows start to stop - 1 of K, the subset-tree kernel of trees a (rows) and b (columns).
+
+    If `symmetric`, a and b are the same trees: only j <= i is computed, and copied to K[j, i].
+    """
     for i in range(start, stop):
         C = np.full((a_start[i + 1] - a_start[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else K.shape[1]):

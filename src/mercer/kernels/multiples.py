@@ -83,7 +83,7 @@ class Scaled(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The inner kernel's `Multiple` times the scale; for a zero scale, 1 · this kernel."""
+        """The `Multiple` of the inner kernel times `scale`; for scale 0, this kernel times 1."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 

@@ -52,11 +52,9 @@ class Ranking(Kernel):
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label in points F of the feature space.
+        """Return the mean position of each label at points F, correct up to a positive affine map.
 
-        The positions are correct up to a positive affine map.
-
-        Row t of F is a point of the feature space.
+        Row t of F is a point of the feature space, and row t of the result has one value per label.
         """
         raise NotImplementedError
 
@@ -148,7 +146,10 @@ class Hamming(Ranking):
         return (inside / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label; features F are its weights of positions."""
+        """Return the mean position of each label, times a constant, for features F.
+
+        Column j·m + p of F is the weight of label j at position p.
+        """
         m = round(np.sqrt(F.shape[1]))
         return F.reshape(len(F), m, m) @ np.arange(m)
 

@@ -120,9 +120,10 @@ class Spectrum(Kernel):
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return item, n-gram number, and positions from start and end of all n-gram occurrences.
+        """Return the item, n-gram number, and numbers of symbols before and after each occurrence.
 
-        The numbers of longer n-grams follow those of shorter ones.
+        These are four arrays with one entry per occurrence of an n-gram of `ngrams` in a sequence
+        of A. N-grams are numbered by increasing length.
         """
         by_length, start, parts = ngrams.find(A), 0, []
         for m in self.lengths():

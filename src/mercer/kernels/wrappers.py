@@ -81,7 +81,10 @@ class Normalized(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The inner kernel's `Multiple` with scale 1 if it has unit norm; else 1 · this kernel."""
+        """The `Multiple` of the inner kernel with scale 1, or this kernel times 1.
+
+        The former requires that the kernel of this `Multiple` has unit norm.
+        """
         inner = self.inner.multiple
         if not inner.kernel.unit_norm:
             return Multiple(self)
