@@ -183,7 +183,7 @@ class Choices:
 
     @property
     def left_out_method(self) -> str:
-        """How left-out predictions are computed: "closed" in closed form, else by "refit"."""
+        """The method of left-out predictions: "closed" for a closed form, "refit" for new fits."""
         learnt = any(kernel.learnt for kernel in self.kernels)
         return "refit" if learnt or self.robust else "closed"
 

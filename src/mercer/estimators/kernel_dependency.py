@@ -144,8 +144,8 @@ class KernelDependency(RidgeEstimator):
         unlabelled
             Further inputs, for a kernel that learns from them (`LaplacianRegularized`).
         sample_weight
-            How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
-            all of them, or in the blocks.
+            The weight of each pair in the fit; zero leaves a pair out. For pairs given in blocks:
+            one array for all pairs, or the weights inside each block.
         """
         self._fit(self._choices(), GivenData(X, y, groups, unlabelled, sample_weight))
         return self

@@ -187,13 +187,13 @@ class KernelDependencyCV(RidgeEstimator):
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
         validation
-            Pairs to choose by instead, (X, y) or a stream: they are read once, and the risk of
-            every choice on them follows from their moments.
+            Pairs to choose the parameters by, in place of left-out pairs: (X, y) or a stream. They
+            are read once; the risk of every choice on them is computed from their moments.
         unlabelled
             Further inputs, for kernels that learn from them (`LaplacianRegularized`).
         sample_weight
-            How much each pair counts, in the fit and in the risk; zero leaves a pair out. Of
-            pairs in blocks an array over all of them, or in the blocks.
+            The weight of each pair in the fit and in the risk; zero leaves a pair out. For pairs
+            given in blocks: one array for all pairs, or the weights inside each block.
         """
         choices = self._choices()
         choices.check(self, groups)

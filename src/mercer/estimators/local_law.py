@@ -221,7 +221,10 @@ class LocalLaw(StructuredEstimator):
         return torch.asarray(A, device=self.device)
 
     def _stencil(self, X: Array, grid: Grid) -> Stencil:
-        """Return the windows and the neighbours of each grid point, with units of all channels."""
+        """Return the stencil of a grid, with the mean and standard deviation of each channel of X.
+
+        The standard deviation of a constant channel is replaced by 1.
+        """
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")

@@ -31,15 +31,15 @@ def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items)
         raise ValueError("symmetries are of fields: X and y must be arrays (n, *grid).")
     return group_of(
         names,
-        kernel.fields or _fields_of(kernel.inputs),
+        kernel.fields or _field_space(kernel.inputs),
         tuple(given.shape[1:]),
-        kernel.output_fields or _fields_of(outputs.kernel),
+        kernel.output_fields or _field_space(outputs.kernel),
         tuple(outputs.items.shape[1:]),
     )
 
 
-def _fields_of(kernel: Kernel) -> Fields:
-    """Return the space of fields of a kernel; for other kernels, grids of spacing 1."""
+def _field_space(kernel: Kernel) -> Fields:
+    """Return the space of a kernel if it is a `Fields`; otherwise `Fields()`, with spacing 1."""
     return kernel.space if isinstance(kernel.space, Fields) else Fields()
 
 

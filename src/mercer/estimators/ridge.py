@@ -218,7 +218,8 @@ class RidgeEstimator(RidgePredictions):
     ) -> None:
         """Raise an error for choices that need all pairs in memory.
 
-        A learnt operator is made of moments, but a choice between several would need refits.
+        One learnt operator can be computed from streamed moments. A choice among several cannot,
+        because each would need a new fit.
         """
         learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
         if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:

@@ -81,7 +81,7 @@ class Selection:
     def _scores_decoded(self, problem: Problem) -> bool:
         """Return whether trials are scored by decoded predictions, not by squared errors.
 
-        With scoring="auto", streams are never decoded.
+        With scoring="auto", the result is False for streams and for any criterion but "loo".
         """
         scoring = self.model.scoring
         if scoring == AUTO_SCORING and (

@@ -132,7 +132,11 @@ class Writer:
 
 
 def _saved_attributes(part: Any) -> dict[str, Any]:
-    """Return the attributes of an object by name, without cached properties."""
+    """Return the attributes of an object by name, without cached properties.
+
+    If the class of the object, or a base class outside scikit-learn, defines `__getstate__`, its
+    result is returned unchanged.
+    """
     kind: type = type(part)
     own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
     if any("__getstate__" in vars(c) for c in own):

@@ -37,13 +37,17 @@ class Score:
     unproven: str = ""
 
     def scores(self, points: Any, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return the score of each output y[i] at points[i]; infinite if no set can contain it."""
+        """Return the score of each output y[i] at points[i]; infinite if no set can contain it.
+
+        `unit` is the length that scores are measured in, if the score has a length: one for each
+        point, or one for each location of its output. None stands for 1.
+        """
         raise NotImplementedError
 
     def sets(self, points: Any, radii: np.ndarray, unit: np.ndarray | None = None) -> Sequence:
         """Return for each point the set of outputs with scores up to its radius.
 
-        `unit` is the length that scores and radii are measured in, if the score has a length.
+        `unit` is the length that scores and radii are measured in; see `scores`.
         """
         raise NotImplementedError
 
