@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer import AutoDependency
+from mercer.auto.dependency import _are_equal
 
 RNG = np.random.default_rng(0)
 N = 40
@@ -285,3 +286,56 @@ def test_a_copy_of_an_output_with_missing_integers_is_not_an_input():
         )
     assert model.spaces_ == {"x": "number", "y": "number"}
     assert model.loo_score_ < 0.5
+
+
+def test_a_copy_of_an_output_of_floats_in_a_list_is_not_an_input():
+    """One text makes a list of the column; the copy has other objects of equal value."""
+    sizes = [*np.exp(x[1:]).tolist(), "NA"]
+    copied = [*map(float, map(repr, sizes[:-1])), "NA"]
+    with pytest.warns(UserWarning, match="also in y are not used as inputs: 'size'"):
+        model = AutoDependency(random_state=0, preset="fast").fit(
+            {"x": np.append(x[1:], 0.0), "size": sizes}, {"size": copied}
+        )
+    assert list(model.inputs_.kinds_) == ["x"]
+
+
+GAP, DAY = float("nan"), date(2024, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "others"),
+    [
+        ([0.5, 1e300], [0.5, 1e300]),
+        ([0.5, GAP, None], [0.5, None, float("nan")]),
+        ([0.5, GAP, "NA"], [0.5, float("nan"), "NA"]),
+        ([1, None], np.array([1.0, np.nan])),
+        ([DAY, None], [date(2024, 1, 1), pd.NaT]),
+        ([[0.5, GAP], [1.5]], [[0.5, float("nan")], [1.5]]),
+        ([np.array([0.5, GAP]), np.ones(1)], [np.array([0.5, GAP]), np.ones(1)]),
+        (np.array([[0.5, GAP]]), np.array([[0.5, GAP]])),
+    ],
+)
+def test_copies_of_columns_are_equal(cells, others):
+    """Equal numbers in this file are one object, so that floats are copied."""
+    copied = [float(repr(c)) if type(c) is float else c for c in others]
+    assert _are_equal(cells, copied if isinstance(others, list) else others)
+
+
+@pytest.mark.parametrize(
+    ("cells", "others"),
+    [
+        ([0.5, 1.5], [0.5, 1.5, 2.5]),
+        ([0.5, 1.5], [0.5]),
+        ([0.5, None], [0.5, 0.0]),
+        ([0.5, GAP], [0.5, "nan"]),
+        ([1.5], ["1.5"]),
+        (["a"], [["a"]]),
+        ([pd.NA], [1]),
+        ([np.zeros(0)], ["a"]),
+        ([[0.5, 1.5]], [[0.5]]),
+        (np.array([DAY], dtype="datetime64[us]"), np.array([0.0])),
+    ],
+)
+def test_columns_with_other_cells_are_not_equal(cells, others):
+    assert not _are_equal(cells, others)
+    assert not _are_equal(others, cells)

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_scalar
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -18,6 +20,7 @@ from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
+from ..spaces._equality import equal
 from .arguments import as_list, check_arguments, check_enough_groups, check_rows, check_scoring
 from .baselines import baseline_scores
 from .describe import describe_inputs, describe_outputs, notes_on_columns, round_numbers
@@ -270,9 +273,7 @@ def _columns_equal_to_outputs(table: Table, output_table: Table) -> list[Name]:
     """
     shared = [name for name in output_table.columns if name in table.columns]
     copies = [
-        name
-        for name in shared
-        if _are_equal_columns(table.columns[name], output_table.columns[name])
+        name for name in shared if _are_equal(table.columns[name], output_table.columns[name])
     ]
     if not copies or len(copies) == len(table.columns):
         return []
@@ -281,16 +282,29 @@ def _columns_equal_to_outputs(table: Table, output_table: Table) -> list[Name]:
     return copies
 
 
-def _are_equal_columns(cells: Any, others: Any) -> bool:
-    """Return whether two columns have equal cells; empty cells are equal."""
-    if isinstance(cells, np.ndarray) and isinstance(others, np.ndarray):
-        return np.array_equal(cells, others, equal_nan=cells.dtype.kind in "fmM")
-    return type(cells) is type(others) and all(map(_are_equal_cells, cells, others))
+def _are_equal(one: Any, other: Any) -> bool:
+    """Return whether two columns, or two cells, have equal content; empty cells are equal."""
+    if one is other:
+        return True
+    if is_scalar(one) and is_scalar(other):
+        empty = pd.isna(one), pd.isna(other)
+        return all(empty) if any(empty) else bool(one == other)
+    if _is_array_of_numbers(one) and _is_array_of_numbers(other):
+        return np.array_equal(one, other) or np.array_equal(one, other, equal_nan=True)
+    if _is_list(one) and _is_list(other):
+        return len(one) == len(other) and all(map(_are_equal, one, other))
+    alike = is_scalar(one) == is_scalar(other) and _is_list(one) == _is_list(other)
+    return alike and equal(one, other)
 
 
-def _are_equal_cells(cell: Any, other: Any) -> bool:
-    """Return whether two cells are the same object, equal texts or equal integers."""
-    return cell is other or (isinstance(cell, str | int) and cell == other)
+def _is_array_of_numbers(value: Any) -> bool:
+    """Return whether a value is an array of numbers, dates or durations."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufmM"
+
+
+def _is_list(value: Any) -> bool:
+    """Return whether a value is a list, a tuple or an array."""
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:
