@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,10 +50,6 @@ class Constants:
         """Return one constant for each output component; there is one weight for each slot."""
         totals = np.bincount(slots.places, weights, minlength=slots.width).astype(float)
         return cls(slots.places, totals, None if weights is None else np.sqrt(weights), slots)
-
-    def without_rows(self) -> Constants:
-        """Return the constants for new inputs only, without the training rows."""
-        return replace(self, places=self.places[:0], roots=None, slots=None)
 
     @property
     def count(self) -> int:

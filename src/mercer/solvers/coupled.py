@@ -11,7 +11,7 @@ from .._base.arrays import Array, is_array, like, namespace, take
 from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..embedding import PointMap
 from ..operators import OperatorKernel
-from ..operators.separable import fit_clone
+from ..operators.separable import fit_about_means
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
@@ -60,19 +60,16 @@ def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
-    """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it.
-
-    The outputs are centred if there is an intercept, unless the kernel needs them as given.
-    """
+    """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it."""
     V = output_rows.coordinates
     if problem.kernel.centred_outputs:
-        V = output_rows.unweighted(output_rows.rows)
+        V = output_rows.unweighted(output_rows.rows)  # already centred, without rounding errors
     X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
     if rows is not None:  # operator features, whose kernel is fitted on the sample
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
     Y = problem.outputs.items
     shape = tuple(Y.shape[1:]) if is_array(Y) else ()
-    return fit_clone(problem.kernel.for_outputs(shape), X, V, w)
+    return fit_about_means(problem.kernel.for_outputs(shape), X, V, w, problem.intercept)
 
 
 def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | None) -> Array:

@@ -8,8 +8,6 @@ from functools import cached_property
 from math import log
 from typing import Any
 
-import numpy as np
-
 from .._base.arrays import Array, Items, blocks, count, like, namespace
 from ..features import FeatureMap
 from ..operators.shared import Shared
@@ -119,12 +117,13 @@ class WindowSpectrum(FeatureSpectrum):
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project windows of new fields on the eigenvectors; `prior` adds prior variances."""
         basis = self.basis
-        K = self._kernel_values(like(X, basis.root))
+        X = like(X, basis.root)
+        K = self._kernel_values(X)
         centred = basis.centred(K)
         Z, own = basis.coordinates(centred), None
         if prior:
             xp = namespace(K)
-            own = like(np.tile(self.on_grids.diagonal(), count(X)), K) - basis.sqlengths(K)
+            own = xp.reshape(self.on_grids.diagonal(X), (-1,)) - basis.sqlengths(K)
             own = xp.where(own > 0, own, xp.zeros_like(own))
             if basis.prior_level is None:
                 own = own + basis.sqlengths(centred)
