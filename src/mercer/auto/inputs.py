@@ -148,7 +148,8 @@ class Inputs(BaseEstimator):
 
     def transform(self, table: Table) -> Any:
         """Return rows of scaled numbers, or dictionaries if there are columns such as texts."""
-        absent = [name for name in self.kinds_ if name not in table.columns]
+        used = [name for name, kind in self.kinds_.items() if kind != "nothing"]
+        absent = [name for name in used if name not in table.columns]
         if absent:
             raise table.absent(absent[0])
         rows = self._scaled_numbers(table)
