@@ -239,6 +239,12 @@ def test_mixed_columns_are_refused_wherever_they_are(rng):
     assert Inputs(["x", "z"], {"x": "text"}).fit(table(x=late, z=many)).kinds_ == found
 
 
+@pytest.mark.parametrize("signs", [("-1", "1"), ("-1", "+1"), ("−2", "0"), (-1, 1)])
+def test_signed_integers_in_text_are_classes_as_they_are_in_arrays(signs):
+    assert output_kind(table(y=[*signs] * 10), ["y"]) == "class"
+    assert output_kind(table(y=[*signs] * 10 + ["1.5"]), ["y"]) == "number"
+
+
 def test_an_index_that_pandas_wrote_is_no_input(tmp_path):
     from mercer.tables import read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ WORDS_OF_A_TEXT = 1.5
 """Texts with more blanks than this on average are not categories, even if they repeat."""
 FEW_CLASSES = 20
 """An output column with at most this many distinct integers or words is a class."""
+INTEGER = re.compile(r"[+\-−]?\d+")
 INPUT_KINDS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
 OUTPUTS = (
     "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",
@@ -146,7 +148,7 @@ def _is_class(cells: Any) -> bool:
     if isinstance(cells, np.ndarray):
         whole = cells.dtype.kind in "iu"
     else:
-        whole = all(isinstance(cell, bool) or str(cell).strip().isdecimal() for cell in cells)
+        whole = all(isinstance(c, bool) or INTEGER.fullmatch(str(c).strip()) for c in cells)
     return whole and _has_few_values(cells, FEW_CLASSES)
 
 
