@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
+from mercer.auto.report.examples import examples_of
 from mercer.tables import Table
 
 N = 60
@@ -77,6 +78,21 @@ def test_diagnosis():
     assert len(found["worst"]) == 10
     for row in found["labels"]:
         assert 0 <= row["precision"] <= 1 and 0 <= row["recall"] <= 1
+
+
+def test_rows_are_those_of_the_training_table():
+    x, y = np.arange(40.0), np.arange(40.0)
+    y[:10] = np.nan
+    model = AutoDependency(preset="fast", random_state=0)
+    model.fit({"x": x, "y": y}, sample_weight=np.where(x < 15, 0.0, 1.0))
+    explained = model.explain({"x": x[30:]}, k=3)
+    assert all(output == y[row] for rows in explained for row, _, output in rows)
+    assert all(row["row"] >= 15 for row in model.diagnose()["worst"])
+    pairs = model.training_.pairs
+    for shown in examples_of(model, pairs, model.best_estimator_.loo_predict(), np.arange(25.0)):
+        rows = [shown, *shown["behind"]]
+        assert len({row["row"] for row in rows}) == 6 and all(row["row"] >= 15 for row in rows)
+        assert shown["inputs"][0]["value"] == x[shown["row"]]
 
 
 def test_regions_find_where_errors_are():

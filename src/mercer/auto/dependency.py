@@ -191,6 +191,7 @@ class AutoDependency(LearntFromTable):
         pairs = Pairs(self.inputs_.transform(table), output_items, labels, weights)
         group_names = None if groups is None else np.array([str(group) for group in groups])
         self.training_ = Training(table, pairs, group_names, empty_like(X, kept))
+        self.used_rows_ = kept
         self._fit_models(pairs, clock)
 
     def _describe_columns(self, table: Table, output_table: Table, output_items: Items) -> None:

@@ -74,6 +74,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     best_estimator_: Any
     board_: list[dict[str, Any]]
     training_: Training
+    used_rows_: np.ndarray | None
     named_: bool
     flat_: bool
 
@@ -221,9 +222,16 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """
         explanations = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
         return [
-            [(row, weight, self._format_output(item)) for row, weight, item in rows]
+            [(self._training_row(i), weight, self._format_output(item)) for i, weight, item in rows]
             for rows in explanations
         ]
+
+    def _training_row(self, i: int) -> int:
+        """Return the row of the training table that the model saw as its row `i`.
+
+        Rows without an output and rows of weight zero are left out of what the model sees.
+        """
+        return int(i if self.used_rows_ is None else self.used_rows_[i])
 
     def predict_set(self, X: Items, coverage: float | None = None, joint: bool = True) -> Items:
         """Predict sets that contain the true output with a probability of about `coverage`.
@@ -356,7 +364,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         check_is_fitted(self)
         _, pairs, groups, _ = self.training_
         left_out = self.best_estimator_.loo_predict()
-        return error_tables(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
+        tables = error_tables(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
+        worst = [{**row, "row": self._training_row(row["row"])} for row in tables["worst"]]
+        return {**tables, "worst": worst}
 
     def report(self, path: str | Path) -> Path:
         """Write a report on data, candidates and errors to one HTML file; return its path.

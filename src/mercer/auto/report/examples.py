@@ -38,7 +38,7 @@ def figures_or_rows(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -
         return {"figures": draw(model, truth, left_out, rows)}
     if model.outputs_.kind_ == "labels":
         return {"rows": _label_rows(model, truth, left_out, rows)}
-    pairs = [(int(i), truth[i], left_out[i]) for i in rows]
+    pairs = [(model._training_row(i), truth[i], left_out[i]) for i in rows]
     return {"rows": [{"row": i, "true": str(a), "predicted": str(b)} for i, a, b in pairs]}
 
 
@@ -46,6 +46,11 @@ def _quantile_rows(errors: np.ndarray, k: int) -> np.ndarray:
     """Return the indices of k rows at evenly spaced quantiles of the errors, smallest first."""
     order = np.argsort(errors, kind="stable")
     return order[np.linspace(0.05 * (len(order) - 1), 0.98 * (len(order) - 1), k).astype(int)]
+
+
+def _title(model: Any, i: int) -> str:
+    """Return the title of a picture of row `i`."""
+    return f"row {model._training_row(i)}"
 
 
 def _draw_numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
@@ -62,7 +67,10 @@ def _draw_curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> lis
     Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
     half = _band_half_width(model)
     error = pictures.line("root mean squared error", np.sqrt(((Y - G) ** 2).mean(axis=0)))
-    return [*(pictures.curve(f"row {i}", Y[i], G[i], half) for i in rows), error]
+    return [
+        *(pictures.curve(_title(model, i), Y[i], G[i], half) for i in rows),
+        error,
+    ]
 
 
 def _band_half_width(model: Any) -> np.ndarray | None:
@@ -79,7 +87,7 @@ def _draw_images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> lis
     Y = np.asarray(truth, dtype=float)
     G = np.asarray(left_out, dtype=float).reshape(Y.shape)
     limits = (float(Y.min()), float(Y.max()))
-    return [pictures.image_pair(f"row {i}", Y[i], G[i], limits) for i in rows]
+    return [pictures.image_pair(_title(model, i), Y[i], G[i], limits) for i in rows]
 
 
 def _draw_classes(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
@@ -95,7 +103,7 @@ def _draw_rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> l
         [[names[j] for j in np.argsort(np.asarray(items)[i], kind="stable")] for i in rows]
         for items in (truth, left_out)
     ]
-    return [pictures.ranking(f"row {i}", a, b) for i, a, b in zip(rows, *orders, strict=True)]
+    return [pictures.ranking(_title(model, i), a, b) for i, a, b in zip(rows, *orders, strict=True)]
 
 
 _DRAW_BY_KIND: dict[str, Any] = {
@@ -108,7 +116,7 @@ def _label_rows(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list
     """Return the right, missed and wrong labels for each row index in `rows`."""
     pairs = ([as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
     return [
-        {"row": int(i), "labels": _compare_labels(*pair)}
+        {"row": model._training_row(i), "labels": _compare_labels(*pair)}
         for i, *pair in zip(rows, *pairs, strict=True)
     ]
 
@@ -134,14 +142,18 @@ def examples_of(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> li
     ]
     return [
         {
-            "row": int(i),
+            "row": model._training_row(i),
             "inputs": [{"column": str(n), "value": _show_input(columns[n][i])} for n in names],
             "outputs": [
                 {"": what, "output": _show_output(model, items[i])}
                 for what, items in (("true", pairs.y), ("predicted", left_out))
             ],
             "behind": [
-                {"row": int(j), "weight": float(weight), "output": _show_output(model, item)}
+                {
+                    "row": model._training_row(j),
+                    "weight": float(weight),
+                    "output": _show_output(model, item),
+                }
                 for j, weight, item in [other for other in named if other[0] != i][:5]
             ],
         }
