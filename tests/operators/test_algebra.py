@@ -19,7 +19,7 @@ from mercer.operators import (
     Separable,
     as_operator_kernel,
 )
-from tolerances import IDENTITY
+from tolerances import IDENTITY, LEFT_OUT
 
 
 def predictions(kernel, rng):
@@ -139,6 +139,18 @@ def test_sums_that_share_nothing_solve_the_whole_equation(rng):
     assert_allclose(model.coef_.ravel(), np.linalg.solve(whole, Y.ravel()), atol=IDENTITY)
     covariance = Y.T @ Y / 12
     assert_allclose(blocks[0, 1], RBF(1.0)(X)[0, 1] * covariance + RBF(2.0)(X)[0, 1] * np.eye(3))
+
+
+@pytest.mark.parametrize("weights", [None, np.array([0.5, 1, 2, 1, 3, 1, 1, 2])])
+def test_an_operator_is_the_same_alone_and_in_a_sum(weights, rng):
+    """With an intercept, the inputs are centred in both: a shift of them changes nothing."""
+    X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
+    alone = Linear() * ConditionalCovariance()
+    both = alone + 1e-13 * RBF(1.0) * Identity()
+    wanted = KernelDependency(alone, alpha=0.1).fit(X, Y, sample_weight=weights).predict(X)
+    for shift in (0.0, 10.0):
+        model = KernelDependency(both, alpha=0.1).fit(X + shift, Y, sample_weight=weights)
+        assert_allclose(model.predict(X + shift), wanted, atol=LEFT_OUT)
 
 
 def test_hashable_and_not_equal_by_value():

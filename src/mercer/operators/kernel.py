@@ -99,6 +99,10 @@ class OperatorKernel(BaseEstimator):
         """Determine parameters, such as a length scale, from inputs X and output coordinates V."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
+    def fit_centred(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
+        """Fit on outputs V minus their mean; operators of the data use centred inputs too."""
+        return self.fit(X, V) if weights is None else self.fit(X, V, weights)
+
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the block Gram matrix of batches A and B, with blocks K(a_i, b_j); B=None is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")

@@ -82,12 +82,21 @@ class Separable(OperatorKernel):
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
         """Fit the scalar kernel on X, and compute the matrix of the operator from the data."""
+        return self._fit(X, V, weights, centred=False)
+
+    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
+        """Fit on outputs V minus their mean, with the operator of inputs minus their mean."""
+        return self._fit(X, V, weights, centred=True)
+
+    def _fit(self, X: Items, V: Array, weights: np.ndarray | None, centred: bool) -> Separable:
+        """Fit the kernel; with `centred`, the operator is computed from a centred Gram matrix."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
             """Return the Gram matrix of the inputs, weighted by the sample weights."""
             K = self.inputs.checked_gram(X)
+            K = _centred_gram(K, weights) if centred else K
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
@@ -227,7 +236,43 @@ def as_operator_kernel(
     return Separable(as_kernel(kernel), Identity())
 
 
-def fit_clone(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """Fit a clone of the kernel, and return it; `weights` are only passed to `fit` if given."""
-    fresh = clone(kernel)
-    return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)
+def fit_clone(
+    kernel: OperatorKernel,
+    X: Items,
+    V: Array,
+    weights: np.ndarray | None,
+    centred: bool = False,
+) -> Any:
+    """Fit a clone of the kernel, and return it; `weights` are only passed to `fit` if given.
+
+    `centred` says whether V are outputs minus their mean, as in a model with an intercept.
+    """
+    fresh: Any = clone(kernel)
+    fit = fresh.fit_centred if centred else fresh.fit
+    return fit(X, V) if weights is None else fit(X, V, weights)
+
+
+def fit_about_means(
+    kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None, intercept: bool
+) -> Any:
+    """Fit a clone of the kernel on outputs V, minus their mean if there is an intercept.
+
+    A kernel that needs the outputs unchanged (`centred_outputs` is False) gets them unchanged.
+    """
+    centred = intercept and kernel.centred_outputs
+    if centred:
+        V = V - _mean_shares(V, weights) @ V
+    return fit_clone(kernel, X, V, weights, centred)
+
+
+def _centred_gram(K: Array, weights: np.ndarray | None) -> Array:
+    """Return the Gram matrix K for features minus their weighted mean."""
+    shares = _mean_shares(K, weights)
+    K = K - shares @ K
+    return K - (K @ shares)[:, None]
+
+
+def _mean_shares(A: Array, weights: np.ndarray | None) -> Array:
+    """Return the weights of the rows of A in their mean, in the library of A."""
+    w = np.ones(int(A.shape[0])) if weights is None else weights
+    return like(w / w.sum(), A)

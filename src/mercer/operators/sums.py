@@ -115,9 +115,19 @@ class OperatorSum(OperatorKernel):
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
         """Fit the kernels of all terms on inputs X and output coordinates V."""
+        return self._fit(X, V, weights, centred=False)
+
+    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
+        """Fit the kernels of all terms on inputs X and outputs V minus their mean."""
+        return self._fit(X, V, weights, centred=True)
+
+    def _fit(self, X: Items, V: Array, weights: np.ndarray | None, centred: bool) -> OperatorSum:
+        """Check the scale, and fit the kernels of all terms."""
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
-        self.terms_ = tuple(fit_clone(term, X, V, weights) for term in self._unfitted_terms)
+        self.terms_ = tuple(
+            fit_clone(term, X, V, weights, centred) for term in self._unfitted_terms
+        )
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
