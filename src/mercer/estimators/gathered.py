@@ -18,6 +18,7 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
+from ..operators.separable import fit_about_means
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
@@ -75,8 +76,9 @@ class Gathered:
             if features is None or not features.operator_valued:
                 side = _fit_side(pairs, sample.X, kernel, "features", features)
             else:
-                whole = clone(as_operator_kernel(model.kernel))
-                whole.fit(sample.X, outputs.map.transform(sample.y))
+                V = outputs.map.transform(sample.y)
+                whole = as_operator_kernel(model.kernel)
+                whole = fit_about_means(whole, sample.X, V, sample.w, model.fit_intercept)
                 side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
