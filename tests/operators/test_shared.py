@@ -42,6 +42,16 @@ def test_with_all_landmarks_it_is_the_dense_solution(kernel):
     assert np.allclose(model.fitted_.left_out().sqlengths, left_out, rtol=1e-5)
 
 
+@pytest.mark.parametrize("window", [RBF(2.0), 2.0 * RBF(2.0), RBF(2.0) + Linear(), Polynomial(2)])
+def test_variances_of_any_window_kernel_are_the_dense_ones(window):
+    """The variance before any data is that of the window, which need not be one."""
+    kernel = Shared(window, RBF(2.0), 1.0, 0.1, radius=1.0, output_fields=TWO)
+    model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
+    dense = dense_route(model.fitted_.problem, model.fitted_.want, Cache())
+    found = model.fitted_.factorization.variance(X + 1.0, 0.1)
+    assert np.allclose(found, dense.variance(X + 1.0, 0.1), rtol=1e-3)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["alone", "groups"])

@@ -154,10 +154,16 @@ class SharedOnGrids:
             for D2 in self._distances_by_centre(X, landmarks):
                 yield window.radial.value(D2)
             return
-        rows, fields = landmarks.rows, np.arange(count(X))
+        rows = landmarks.rows
+        for own in self._rows_by_centre(X):
+            yield window._gram(own, rows)
+
+    def _rows_by_centre(self, X: Array) -> Iterator[Array]:
+        """Yield the windows of fields X as vectors, by window centre."""
+        fields = np.arange(count(X))
         for c in range(len(self.windows.index)):
             point = np.full(count(X), np.flatnonzero(self.windows.centre == c)[0])
-            yield window._gram(self.landmark_windows(X, fields, point).rows, rows)
+            yield self.landmark_windows(X, fields, point).rows
 
     def _distances_by_centre(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
         """Yield squared distances of the windows of fields X from the landmarks, by window centre.
@@ -177,10 +183,15 @@ class SharedOnGrids:
             D2 += constant[c, :]
             yield _not_negative(D2)
 
-    def diagonal(self) -> np.ndarray:
-        """Return the kernel of each grid point with itself, for a stationary window kernel."""
-        near = self.kernel.position_
-        return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
+    def diagonal(self, X: Array) -> Array:
+        """Return the kernel of each window of fields X with itself, (fields, grid points)."""
+        near, window, xp = self.kernel.position_, self.kernel.window_, namespace(X)
+        if window.radial is not None:
+            K = window.radial.value(like(np.zeros((count(X), len(self.positions))), X))
+        else:
+            own = xp.stack([window.diag(rows) for rows in self._rows_by_centre(X)], axis=1)
+            K = take_columns(own, self.windows.centre)
+        return K if near is None else K * like(near.diag(self.positions), K)
 
 
 def stack_grid_points(values: Iterable[tuple[int, Array]]) -> Array:
