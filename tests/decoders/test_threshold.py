@@ -68,6 +68,16 @@ def test_at_least_one_holds_in_the_ranked_list_too():
     assert [s for s, _ in decoder.decode_top(at, 9)[0]] == [["b"], ["a"], ["a", "b"]]
 
 
+def test_one_threshold_per_label_gives_one_best_label():
+    G, T = np.array([[0.9, 0.1], [0.8, 0.15], [0.5, 0.3], [0.6, 0.1]]), np.eye(2)[[0, 0, 1, 0]]
+    at, kernel = points(G, T)
+    decoder = Threshold(metric="macro", at_least_one=True).fit(kernel, T).calibrate(at, T)
+    decoder.threshold_ = np.array([0.7, 0.25])
+    new = points([[0.5, 0.2]], T)[0]  # the second label misses its threshold by less
+    np.testing.assert_array_equal(decoder.decode(new), [[0, 1]])
+    np.testing.assert_array_equal(decoder.decode_top(new, 1)[0][0][0], [0, 1])
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -106,7 +106,7 @@ class Threshold(LabelDecoder):
             self.threshold_ = (examples * single + THRESHOLD_PRIOR * common) / (
                 examples + THRESHOLD_PRIOR
             )
-        chosen = self.threshold_ <= G
+        chosen = self._chosen(G)
         sizes = chosen.sum(axis=0) + T.sum(axis=0)
         f1 = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
         occurs = T.any(axis=0)
@@ -143,12 +143,16 @@ class Threshold(LabelDecoder):
 
     def decode(self, points: Embedding) -> Items:
         """Return the set of labels whose scores reach the threshold at each predicted point."""
-        G = self._scores(points)
-        chosen = self.threshold_ <= G
+        return self._as_label_sets(self._chosen(self._scores(points)))
+
+    def _chosen(self, G: np.ndarray) -> np.ndarray:
+        """Return the indicators of the predicted labels for scores G, one row for each point."""
+        margins = G - self.threshold_
+        chosen = margins >= 0
         if self.at_least_one_:
             none = np.flatnonzero(~chosen.any(axis=1))
-            chosen[none, G[none].argmax(axis=1)] = True
-        return self._as_label_sets(chosen)
+            chosen[none, margins[none].argmax(axis=1)] = True
+        return chosen
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return the `k` best label sets of each predicted point, by score minus threshold."""
