@@ -50,8 +50,13 @@ class LeftOutScale:
         """Return a function from slices of X to standard deviations under all left-out models."""
         posterior = self.fitted.posterior()
         parts, alpha = posterior.factorization, self.fitted.alpha
-        if parts.coupled:
-            raise NotSupported(f"{self.fitted.problem.kernel} couples all output components.")
+        problem = self.fitted.problem
+        if parts.coupled or problem.symmetry is not None:
+            reason = f"{problem.kernel} couples all output components"
+            raise NotSupported(
+                f"{reason if parts.coupled else 'the model has symmetries'}: left-out models have "
+                'no standard deviations then. Use calibration="split", or scale="flat".'
+            )
         hats = parts.weights_along(self.fitted.problem.inputs.items, alpha)
         inverses = [self._inverse_blocks(host(H)) for H in hats]
         weights = [host(W) for W in parts.weights_along(X, alpha)]
