@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
-from mercer.solvers import coupled, slot_spectrum
+from mercer.solvers import by_direction, coupled, slot_spectrum
 from mercer.testing import check_structured_estimator
 
 
@@ -45,8 +45,10 @@ def test_the_fitted_model_says_what_it_took(data):
     assert KernelDependency().fit(*data).n_iter_ is None
 
 
-def test_many_slots_go_to_conjugate_gradients(data, monkeypatch):
+@pytest.mark.parametrize("separate_examples", [by_direction.SEPARATE_EXAMPLES, 10])
+def test_many_slots_go_to_conjugate_gradients(separate_examples, data, monkeypatch):
     monkeypatch.setattr(coupled, "DENSE_SLOTS", 10)
+    monkeypatch.setattr(by_direction, "SEPARATE_EXAMPLES", separate_examples)
     model = KernelDependency(CurlFree(1.0), alpha=0.1).fit(*data)
     assert model.n_iter_ is not None
     wanted = KernelDependency(CurlFree(1.0), alpha=0.1, solver="dense").fit(*data)

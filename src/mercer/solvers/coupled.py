@@ -92,9 +92,15 @@ def factor_slots_densely(
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a coupled problem by its dense Gram matrix over all pairs of example and component."""
+    """Factor a coupled problem by its dense Gram matrix over all pairs of example and component.
+
+    Conjugate gradients replace it where they are faster, unless `solver="dense"` is requested.
+    """
     output_rows = cache.output_rows(problem)
-    return factor_slots_densely(problem, fitted_kernel(problem, output_rows), output_rows)
+    kernel = fitted_kernel(problem, output_rows)
+    if want.solver == "dense":
+        return factor_slots_densely(problem, kernel, output_rows)
+    return factor_slots(problem, kernel, output_rows, want)
 
 
 def conjugate_gradients(problem: Problem, want: Want, cache: Cache) -> Factorization:
