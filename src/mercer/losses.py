@@ -110,23 +110,33 @@ MEDIANS = 3.0
 """Lengths of residuals are clipped at this multiple of their median."""
 
 
-def median_length(lengths: Array) -> float:
-    """Return the median of the nonzero lengths, or 1 if all lengths are zero."""
+def median_length(lengths: Array, weights: np.ndarray | None = None) -> float:
+    """Return the (weighted) median of the nonzero lengths, or 1 if all lengths are zero."""
     known = host(lengths)
-    known = known[known > 0]
-    return float(np.median(known)) if len(known) else 1.0
+    w = np.ones(len(known)) if weights is None else weights
+    order = np.argsort(known)
+    order = order[known[order] > 0]
+    if not len(order):
+        return 1.0
+    shares = np.cumsum(w[order]) / w[order].sum()
+    middle = np.searchsorted(shares, [0.5 - 1e-12, 0.5 + 1e-12])
+    return float(known[order[middle]].mean())
 
 
-def tau_risk(residuals: Array) -> float:
+def tau_risk(residuals: Array, weights: np.ndarray | None = None) -> float:
     """Return the mean squared length of residuals; lengths above three medians are clipped.
 
     A τ-estimate of scale (Yohai and Zamar 1988): outputs that are wrong beyond repair do not
     decide between fits. Where no residual is three medians long it is the mean squared length.
+    Both the mean and the median are weighted if there are `weights`.
     """
     xp = namespace(residuals)
     squares = residuals if residuals.ndim == 1 else xp.sum(residuals * residuals, axis=1)
-    limit = MEDIANS**2 * median_length(squares)
-    return float(xp.mean(xp.where(squares > limit, like(limit, squares), squares)))
+    limit = MEDIANS**2 * median_length(squares, weights)
+    clipped = xp.where(squares > limit, like(limit, squares), squares)
+    if weights is None:
+        return float(xp.mean(clipped))
+    return float(like(weights / weights.sum(), clipped) @ clipped)
 
 
 def shorten_rows(V: Array, centre: Array | None) -> Array:

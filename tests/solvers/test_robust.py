@@ -1,5 +1,7 @@
 """Robust losses: their pieces against definitions, their fits against brute force."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import KernelDependency
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF
 from mercer.losses import EpsilonInsensitive, Huber, Loss, checked_loss, shorten_rows, tau_risk
@@ -222,3 +224,21 @@ def test_a_loss_of_ones_own_says_what_it_lacks():
     for missing in (lambda: Mine().value(1.0), lambda: Mine().proximal(1.0, 1.0)):
         with pytest.raises(NotImplementedError, match="Mine must implement"):
             missing()
+
+
+def test_weights_are_kept_where_left_out_predictions_are_computed_again(data):
+    X, Y = data
+    model = KernelDependency(RBF(1.0) * Covariance(), alpha=0.1, loss=Huber(0.4))
+    model.fit(X, Y, sample_weight=0.5 + np.arange(len(X)) % 4)
+    again = pickle.loads(pickle.dumps(model))  # without left-out predictions
+    assert_allclose(again.loo_predict(), model.loo_predict(), atol=IDENTITY)
+
+
+def test_the_risk_of_weights_is_that_of_repeated_rows(data):
+    X, Y = data
+    counts, labels = 1 + np.arange(len(X)) % 3, np.arange(len(X)) // 3  # folds of equal size
+    loss = Huber(0.4, tol=1e-10, max_iter=5000)
+    model = KernelDependencyCV(RBF(1.0), alphas=[0.1, 1.0], loss=loss)
+    weighted = model.fit(X, Y, groups=labels, sample_weight=counts).cv_results_["risk"]
+    X, Y, labels = (np.repeat(A, counts, axis=0) for A in (X, Y, labels))
+    assert_allclose(weighted, model.fit(X, Y, groups=labels).cv_results_["risk"], rtol=1e-6)

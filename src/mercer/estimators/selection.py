@@ -92,8 +92,9 @@ class Selection:
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
         """Return the mean squared left-out error; a robust estimate if a loss is robust."""
-        robust = self.choices.robust
-        return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
+        if self.choices.robust:
+            return tau_risk(left_out.sqlengths, problem.weights)
+        return left_out.risk(problem.weights)
 
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
         """Return the score of left-out points that a decoder has decoded."""

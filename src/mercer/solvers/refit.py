@@ -40,15 +40,15 @@ STEADY_THRESHOLD = 0.02
 
 def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Return a factorisation that learns the operator or cleans outputs, and refits on folds."""
-    side, weights = problem.inputs, problem.weights  # a robust loss applies weights itself
-    if problem.loss is not None and weights is not None:
+    given, side, weights = problem, problem.inputs, problem.weights
+    if problem.loss is not None and weights is not None:  # the loss applies them itself
         problem, cache = replace(problem, weights=None), Cache()
     if side.features is None:
         problem.require_memory(SPECTRAL_SQUARES)
     spectrum = cache.spectrum(side.kernel, _factored_inputs, problem)
     output_rows, kind = cache.output_rows(problem), Refit if problem.loss is None else RobustRefit
     method = kind(problem, spectrum, output_rows, want.folds, weights)
-    return Factorization(problem, problem.kernel, output_rows, [], method=method)
+    return Factorization(given, given.kernel, output_rows, [], method=method)
 
 
 class Refit(SolutionMethod):
