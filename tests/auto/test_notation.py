@@ -210,3 +210,10 @@ def test_arrays_have_one_notation(file):
     table = type(table)("a.npz", {"x": np.array(["2024-01-01"], dtype="datetime64[D]")}, [1])
     assert Column.of(table, "x").notation() == "iso"
     assert numbers(table, ["x"]).ravel().tolist() == days("2024-01-01")
+
+
+def test_a_long_text_is_not_parsed_to_its_end(monkeypatch):
+    parsed = []
+    monkeypatch.setattr("mercer.auto.tables.notation.parse_number", lambda *a: parsed.append(a))
+    assert parse_cell("many words " * 1000, ".") is None
+    assert len(parsed) < 5

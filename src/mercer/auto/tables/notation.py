@@ -179,9 +179,13 @@ def _parse_text(text: str, notation: str) -> list[float] | None:
     value = parse_number(text, notation)
     if value is not None:
         return [value]
-    parts = [parse_number(part, notation) for part in text.split()]
-    known = [part for part in parts if part is not None]
-    return known if known and len(known) == len(parts) else None
+    values = []
+    for part in text.split():
+        value = parse_number(part, notation)
+        if value is None:
+            return None  # at once: long texts have many words
+        values.append(value)
+    return values or None
 
 
 def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] | np.ndarray:
