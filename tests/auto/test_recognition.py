@@ -209,6 +209,7 @@ def test_several_columns_and_an_unseen_category(rng):
             "line 41, column 'y': .* not a l",
         ),
         ({"x": INPUT, "y": letters(40)}, "number", "not a number"),
+        ({"x": INPUT, "y": [[np.arange(2), "a"]] * 40}, "labels", "is not a set of labels"),
         ({"x": INPUT[:3], "y": INPUT[:3]}, None, "has 3 rows"),
         ({"x": INPUT[:1], "y": INPUT[:1]}, None, "has 1 row:"),
         ({"x": INPUT, "y": [*INPUT[:39], "oops"]}, None, "line 41, column 'y': 'oops' is not a n"),
@@ -219,7 +220,7 @@ def test_several_columns_and_an_unseen_category(rng):
 def test_bad_cells(columns, kind, message):
     output = "y" if kind is None else {"y": kind}
     with pytest.raises(BadTable, match=message):
-        fitted(table(**columns), output=output)
+        fitted(Table("data.csv", columns, range(2, len(columns["y"]) + 2)), output=output)
 
 
 def test_a_column_that_is_both():

@@ -17,6 +17,7 @@ LABEL_SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
 """Separators of labels, and the smallest fraction of cells with one; commas are in other texts."""
 MOVING = 0.2
 """A comma separates labels if at least this fraction of repeated labels changes its position."""
+_COLLECTIONS = (list, tuple, dict, set, np.ndarray)
 ON, OFF = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -72,7 +73,7 @@ class LabelCells(Cells):
                 raise table.refused(i, name, f"{cell!r:.40} is not a set of labels.")
             parts = str(cell).split(self.separator_) if self.separator_ else [str(cell)]
             return sorted({part.strip() for part in parts if part.strip()})
-        if any(label is None or isinstance(label, list | tuple | dict) for label in cell):
+        if any(label is None or isinstance(label, _COLLECTIONS) for label in cell):
             raise table.refused(i, name, f"{cell!r:.40} is not a set of labels, such as "
                                 '["sea", "sun"].')  # fmt: skip
         plain = {label.item() if isinstance(label, np.generic) else label for label in cell}
