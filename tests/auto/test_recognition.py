@@ -210,6 +210,7 @@ def test_several_columns_and_an_unseen_category(rng):
         ),
         ({"x": INPUT, "y": letters(40)}, "number", "not a number"),
         ({"x": INPUT, "y": [[np.arange(2), "a"]] * 40}, "labels", "is not a set of labels"),
+        ({1: letters(40), "1": letters(40, 1), "y": INPUT}, None, "such as 1 and '1': rename one"),
         ({"x": INPUT[:3], "y": INPUT[:3]}, None, "has 3 rows"),
         ({"x": INPUT[:1], "y": INPUT[:1]}, None, "has 1 row:"),
         ({"x": INPUT, "y": [*INPUT[:39], "oops"]}, None, "line 41, column 'y': 'oops' is not a n"),

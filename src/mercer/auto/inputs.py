@@ -81,6 +81,11 @@ class Inputs(BaseEstimator):
             for name in names
             if self.kinds_[name] == "number" and self._has_dates(table, name)
         }
+        if len(set(map(str, self.non_numeric))) < len(self.non_numeric):
+            raise BadTable(
+                f"{table.source} has columns whose names are the same text, such as 1 and '1': "
+                "rename one."
+            )
         self.block_ = "numbers"
         while self.block_ in map(str, self.non_numeric):
             self.block_ += "_"
