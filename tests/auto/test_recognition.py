@@ -224,6 +224,13 @@ def test_bad_cells(columns, kind, message):
         fitted(Table("data.csv", columns, range(2, len(columns["y"]) + 2)), output=output)
 
 
+def test_labels_of_several_types_are_scored_by_scikit_learn():
+    sets = [[1, "1"] if float(x) > 0 else [2] for x in INPUT]
+    truth = object_array(sets)
+    model = fitted(table(x=INPUT, y=sets), output={"y": "labels"}, scoring="f1_macro")
+    assert model.score(table(x=INPUT, y=sets)) == model._metric(truth, truth) == 1.0
+
+
 def test_a_column_that_is_both():
     with pytest.raises(BadTable, match="'x' cannot be both"):
         fitted(table(x=INPUT, y=INPUT), inputs=["x"], output="x")

@@ -116,8 +116,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
-            binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
-            truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
+            labels = dict.fromkeys(label for item in (*truth, *predicted) for label in item)
+            binarizer = MultiLabelBinarizer(classes=[*labels])
+            truth, predicted = (binarizer.fit_transform(sets) for sets in (truth, predicted))
         stub = FixedPredictions(
             predicted, class_probabilities if self.outputs_.kind_ == "class" else None
         )
