@@ -1,10 +1,13 @@
 """Symmetries: by modes and by images alike, and refused where they do not hold."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.datasets import DataNotFound
+from mercer.features import Nystroem
 from mercer.kernels import RBF, Matern
 from mercer.operators import Local, Shared
 from mercer.solvers import Cache
@@ -33,6 +36,18 @@ def test_shifts_of_two_axes():
     added = images(model.fitted_.problem, model.fitted_.want, Cache())
     expected = added.solve(0.1).points(A).coordinates
     assert np.allclose(model.predict(A).reshape(9, -1), expected)
+
+
+@pytest.mark.parametrize("features", [None, Nystroem(5, random_state=0)])
+@pytest.mark.parametrize("symmetries", [SHIFT, ("mirror:x",)])
+def test_what_is_computed_again_is_the_same(symmetries, features):
+    """Landmarks are drawn from the images too, and shifts are solved by modes."""
+    A = RNG.normal(size=(12, 4))
+    model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=symmetries, features=features)
+    model.fit(A, A**2)
+    for answer in (KernelDependency.loo_predict, lambda m: m.embed(A).variance("directions")):
+        again = pickle.loads(pickle.dumps(model))  # without its factorisation
+        assert np.allclose(answer(again), answer(model), rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -250,8 +250,10 @@ class RidgeEstimator(RidgePredictions):
         self.n_iter_, self.residual_ = solution.n_iter, solution.residual
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
         if problem.inputs.features is not None or problem.outputs.features is not None:
-            # Keep what was drawn for the problem, and no coordinates.
-            fixed = problem.inputs.fixed(), problem.outputs.fixed()
+            # Keep what was drawn for the problem (with its images), and no coordinates.
+            sides, solved = (problem.inputs, problem.outputs), factorization.augmented
+            drawn = solved.inputs.fixed().fitted, solved.outputs.fixed().fitted
+            fixed = [replace(own, fitted=map) for own, map in zip(sides, drawn, strict=True)]
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         want = replace(want, alphas=[alpha], left_out=True)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)

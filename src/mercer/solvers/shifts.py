@@ -48,7 +48,9 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
         return "symmetries are more than shifts"
     if not problem.separable or problem.kernel.operator.uniform is None:
         return f"{problem.kernel} is not a scalar kernel times the identity"
-    if problem.inputs.features is not None or problem.outputs.features is not None:
+    features = problem.outputs.features
+    explicit = features is None or isinstance(features, Explicit)  # the entries in both cases
+    if problem.inputs.features is not None or not explicit:
         return "coordinates of low rank do not keep the symmetry"
     width = int(np.prod(problem.outputs.items.shape[1:]))
     if problem.outputs.width != width or not problem.outputs.kernel.on_vectors:
