@@ -1,5 +1,6 @@
 """Operators shared by all places: equal to the dense solution, and left-out equals refits."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -74,6 +75,13 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
     refit.parts[0].spectrum.windows.__dict__["landmarks"] = same
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)
+
+
+def test_landmarks_without_a_seed_are_drawn_once():
+    kernel = KERNEL.get_params(deep=False) | {"random_state": None, "rank": 5}
+    model = KernelDependency(Shared(**kernel), alpha=0.05).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))  # without its factorisation
+    assert np.allclose(again.loo_predict(), model.loo_predict(), atol=1e-8)
 
 
 @pytest.mark.parametrize("rank", [5, 30])  # fewer and more landmarks than places

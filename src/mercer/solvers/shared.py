@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from .._base.arrays import host, like, namespace
 from ..operators.separable import fit_clone
@@ -40,6 +42,9 @@ def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
     output_rows = cache.output_rows(problem)
     kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
+    if kernel.random_state is None:  # further fits of the model draw the same landmarks
+        seed = check_random_state(None).randint(2**31 - 1)
+        kernel = clone(kernel).set_params(random_state=seed)
     if kernel.open:
         kernel = with_chosen_parameters(kernel, problem, output_rows)
     problem = replace(problem, kernel=kernel)  # so that models store the chosen parameters
