@@ -180,7 +180,8 @@ def test_spreadsheets_that_are_none(file, book):
         (b"PK\x03\x04 whatever", "is a zip archive: unpack it"),
         (b"a,b\n,\n", "a header and no rows"),
         (b",\n,\n", "only empty cells"),
-        (b'a,b\n1,"' + b"x" * 200_000, "line 2: field larger than field limit"),
+        (b'a,b\n1,"' + b"x" * 200_000, "line 2: field larger than field limit.* as .jsonl"),
+        (b'a,b\n1,"x\n2,y\n', "line 3: unexpected end of data. Is a closing quote missing"),
     ],
 )
 def test_files_that_are_no_tables(file, data, message):

@@ -36,8 +36,11 @@ def read_separated(text: str, name: str, header: bool | None, separator: str | N
             if "".join(row).strip():
                 rows[reader.line_num] = row
     except csv.Error as problem:
-        long = "field limit" in str(problem)
-        hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."
+        hint = "A quote inside a cell is written twice."
+        if "field limit" in str(problem):
+            hint = "Is a closing quote missing? Write tables of longer texts as .jsonl or .parquet."
+        elif "end of data" in str(problem):
+            hint = "Is a closing quote missing?"
         raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
     if not rows:
         raise BadTable(f"{name} has only empty cells: is it the right file?")
