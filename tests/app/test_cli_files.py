@@ -145,6 +145,17 @@ def test_a_guess_is_overridden_by_column(run, tmp_path, rng):
     assert json.loads(told.stdout)["columns"] == {"zip": "number", "x": "nothing", "y": "class"}
 
 
+def test_rows_with_empty_cells_are_left_out(run, tmp_path):
+    rows = "".join(f"{i if i % 4 else ''},,{2 * i}\n" for i in range(40))
+    (tmp_path / "d.csv").write_text("x,empty,y\n" + rows)
+    told = run("fit", "d.csv", "--drop-missing", "--json", "--preset", "fast")
+    assert json.loads(told.stdout)["rows"] == 30
+    told = run("evaluate", "model.mercer", "d.csv", "--drop-missing", "--json")
+    assert json.loads(told.stdout)["rows"] == 30
+    told = run("predict", "model.mercer", "-", "--drop-missing", input="x,y\n3,6\n,2\n5,\n")
+    assert len(told.stdout.splitlines()) == 3
+
+
 def test_sets_of_every_kind(run, tmp_path):
     lines = ["x,kind,tags,order"]
     for i in range(40):

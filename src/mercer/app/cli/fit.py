@@ -156,7 +156,9 @@ def _choose_columns(
         chosen |= {name: kind for name in names if name in outputs}
     given = with_guesses(table, outputs, chosen) if chosen else outputs
     model.set_params(inputs=kinds or None, output=given)
-    table = table.filled([*inputs, *outputs], drop=True) if drop else table
+    if drop:  # a column without a single value is not used
+        full = [name for name in inputs if len(table.empty(name)) < len(table)]
+        table = table.filled([*full, *outputs], drop=True)
     kept = {*inputs, *outputs, model.groups, model.id}
     return replace(table, columns={n: cells for n, cells in table.columns.items() if n in kept})
 

@@ -66,7 +66,7 @@ def predict(
     if probabilities and learnt.outputs_.kind_ not in ("class", "labels"):
         raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
-        table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
+        table = _without_missing(table, learnt.inputs_.kinds_)
     with spinner(f"predicting {len(table)} rows"):
         rows = _prediction_rows(learnt, table, top, coverage, probabilities)
     if to != STDOUT:
@@ -85,7 +85,7 @@ def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **options
     """Compare the predictions of a saved MODEL with the outputs in DATA."""
     learnt, table = load_model_and_table(model, data, options)
     if drop_missing:
-        table = table.filled(table.names(list(learnt.spaces_)), drop=True)
+        table = _without_missing(table, learnt.spaces_)
     with spinner(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
     _warn_of_unseen_labels(learnt, table)
@@ -107,6 +107,12 @@ def info(model: str, as_json: bool) -> None:
             "again."
         ) from problem
     show_facts(facts, model, as_json)
+
+
+def _without_missing(table: Any, kinds: dict[Any, str]) -> Any:
+    """Return the table without the rows that have an empty cell in a column that is used."""
+    used = [name for name, kind in kinds.items() if kind != "nothing"]
+    return table.filled(table.names(used), drop=True)
 
 
 def _warn_of_unseen_labels(model: Any, table: Any) -> None:
