@@ -339,3 +339,11 @@ def test_copies_of_columns_are_equal(cells, others):
 def test_columns_with_other_cells_are_not_equal(cells, others):
     assert not _are_equal(cells, others)
     assert not _are_equal(others, cells)
+
+
+def test_rankings_by_mean_rank_have_sets_and_not_ranked_lists():
+    ranks = np.argsort(np.argsort(np.outer(x, np.ones(11)) + RNG.normal(size=(N, 11)), axis=1))
+    model = AutoDependency(preset="fast", random_state=0).fit(x[:, None], ranks)
+    with pytest.raises(ValueError, match="mean rank.*use predict_set"):
+        model.predict_top(x[:2, None], 2)
+    assert all(model.predict_set(x[:2, None], 0.8))

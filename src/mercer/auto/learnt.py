@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
+from ..decoders import Borda
 from ..estimators.probabilities import has_classes
 from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
 from ..sets import LeftOutSets, RecordSets
@@ -175,6 +176,11 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             raise ValueError(
                 f"an output of kind {self.outputs_.kind_!r} has one best value, not a ranked list: "
                 "use predict_set, or mercer predict --coverage 0.9, for intervals."
+            )
+        if isinstance(vars(self.best_estimator_).get("decoder_"), Borda):
+            raise ValueError(
+                "this model sorts labels by their mean rank, which gives one ranking for each row, "
+                "not a ranked list: use predict_set, or mercer predict --coverage 0.9."
             )
         ranked = self.best_estimator_.predict_top(rows, k=k)
         return [
