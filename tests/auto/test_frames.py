@@ -347,3 +347,16 @@ def test_rankings_by_mean_rank_have_sets_and_not_ranked_lists():
     with pytest.raises(ValueError, match="mean rank.*use predict_set"):
         model.predict_top(x[:2, None], 2)
     assert all(model.predict_set(x[:2, None], 0.8))
+
+
+def test_columns_of_booleans_come_back_as_booleans():
+    truth = np.column_stack([x > 0, x < 1])
+    frame = pd.DataFrame({"x": x, "sea": truth[:, 0], "sun": truth[:, 1]})
+    model = fitted(frame, ["sea", "sun"], preset="fast")
+    tables = model.predict(frame), model.loo_predict(), model.predict_set(frame, 0.8)
+    assert all(dtype.kind == "b" for table in tables for dtype in table.dtypes)
+    assert isinstance(model.predict_top(frame[:1], 1)[0][0][0]["sun"], bool)
+    model = AutoDependency(preset="fast", random_state=0).fit(x[:, None], truth)
+    assert model.predict(x[:, None]).dtype == model.loo_predict().dtype == bool
+    model.fit(x[:, None], truth.astype(int))
+    assert model.predict(x[:, None]).dtype == int

@@ -169,6 +169,8 @@ class Outputs(BaseEstimator):
         if self.cells_.needs_parsing:
             (cells,) = self.cells_.write(items).values()
             return object_array(list(cells))
+        if self.kind_ == "labels":
+            return np.asarray(items).astype(self.cells_.dtype_)
         if self.kind_ == "ranking":
             ranks = np.asarray(items)
             return np.where(ranks < 0, -1, ranks + self.cells_.first_)

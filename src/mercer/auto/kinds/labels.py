@@ -28,6 +28,8 @@ class LabelCells(Cells):
     ----------
     indicators_
         Whether the columns hold zeros and ones.
+    dtype_
+        The type of the zeros and ones in predictions: "bool" if all columns hold booleans.
     separator_, text_
         The separator of labels in text, if any, and whether cells are text.
     """
@@ -45,6 +47,9 @@ class LabelCells(Cells):
         cells = table.columns[names[0]]
         rows = isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "biuf"
         self.indicators_ = len(names) > 1 or rows
+        columns = [table.columns[name] for name in names]
+        booleans = all(isinstance(c, np.ndarray) and c.dtype.kind == "b" for c in columns)
+        self.dtype_ = "bool" if booleans else "int"
         texts = [] if rows else [cell for cell in cells if isinstance(cell, str)]
         self.separator_ = label_separator(texts, certain=True)
         self.text_ = len(texts) > 0 and not all(text.lstrip().startswith("[") for text in texts)
@@ -82,7 +87,7 @@ class LabelCells(Cells):
     def write(self, items: Items) -> dict[Name, Any]:
         """Convert label sets to 0/1 columns, texts with separators or lists, as in training."""
         if self.indicators_:
-            rows = np.asarray(items).astype(int)
+            rows = np.asarray(items).astype(self.dtype_)
             if len(self.columns_) == 1:
                 return {self.columns_[0]: list(rows)}
             return {name: rows[:, j] for j, name in enumerate(self.columns_)}
