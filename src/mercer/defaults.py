@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import metrics, spaces
-from ._base.arrays import Items
+from ._base.arrays import Items, count, take
 from .kernels import (
     L2,
     RBF,
@@ -152,12 +152,18 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the score of one field of each predicted record, at most 1; R² for vectors."""
+    """Return the score of one field of each predicted record, at most 1; R² for vectors.
+
+    Other losses are relative to the mean loss of predicting the output of another record.
+    """
     own = space.fields[name]
     truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
     each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)
     if own.greater_is_better:
         return each
-    mean = np.broadcast_to(np.mean(truth, axis=0), np.shape(truth))
-    unit = float(evaluate(own, truth, mean))
+    if own.on_vectors:
+        other: Items = np.broadcast_to(np.mean(truth, axis=0), np.shape(truth))
+    else:
+        other = take(truth, np.roll(np.arange(count(truth)), 1))
+    unit = float(evaluate(own, truth, other))
     return 1.0 - each / unit if unit > 0 else (each == 0) + 0.0

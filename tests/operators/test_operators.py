@@ -10,6 +10,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments, Operator
+from mercer.solvers import NotSupported
 from tolerances import IDENTITY, ROOT
 
 N = 9
@@ -291,3 +292,11 @@ def test_matrices_that_are_not_symmetric_or_finite_are_refused(entry, model, wra
     B[0, 1] = entry
     with pytest.raises(ValueError, match=r"symmetric matrix of finite numbers.*check_operator"):
         clone(model).set_params(kernel=RBF(1.0) * wrap(Returned(B))).fit(X, Y)
+
+
+def test_a_kernel_whose_operator_is_not_a_matrix_says_how_to_get_one(rng):
+    X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
+    kernel = KernelDependency(RBF(1.0) * Covariance()).fit(X, Y).kernel_
+    with pytest.raises(NotSupported, match="no matrix of its operator: fit the kernel"):
+        kernel.gram(X)
+    assert clone(kernel).fit(X, Y).gram(X).blocks().shape == (N, N, 2, 2)

@@ -37,6 +37,23 @@ def test_equal_records_have_equal_keys():
     assert keys[0] == keys[3] and len(set(keys)) == 3
 
 
+class Lengths(Sequences):
+    """Texts that are compared by their lengths: a loss of outputs that have no mean."""
+
+    greater_is_better = False
+
+    def metric(self, y_true, y_pred, average=True):
+        each = np.array([abs(len(a) - len(b)) for a, b in zip(y_true, y_pred, strict=True)], float)
+        return each.mean() if average else each
+
+
+def test_losses_of_outputs_without_a_mean_are_relative_to_other_records():
+    space = Records({"text": Lengths()})
+    truth, predicted = ({"text": texts} for texts in (["a", "aaa", "aa"], ["a", "aaaa", "aa"]))
+    each = evaluate(space, space.check(truth), space.check(predicted), average=False)
+    assert each == pytest.approx([1.0, 1.0 - 1.0 / (4.0 / 3.0), 1.0])
+
+
 def test_the_metric_is_the_mean_over_fields_and_does_not_depend_on_units():
     truth = SPACE.check(COLUMNS)
     assert evaluate(SPACE, truth, truth) == 1.0

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace
+from .._base.errors import NotSupported
 from .._base.linalg import eigh, frobenius_norm
 from .._base.parameters import parameters
 from .._base.symmetric import check_symmetric, full
@@ -104,9 +105,19 @@ class Separable(OperatorKernel):
         self.B_ = check_symmetric(self.operator.matrix(moments))
         return self
 
+    @property
+    def _matrix(self) -> Array:
+        """The matrix of the operator; a model that solves in its eigenbasis does not store it."""
+        if "B_" not in vars(self):
+            raise NotSupported(
+                f"{self} has no matrix of its operator: fit the kernel to inputs and outputs, as "
+                "in clone(kernel).fit(X, Y).gram(X_new)."
+            )
+        return self.B_
+
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the block Gram matrix, the Kronecker product of the scalar Gram matrix and B."""
-        return KroneckerGram(self.inputs(A, B), self.B_)
+        return KroneckerGram(self.inputs(A, B), self._matrix)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
         """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩, the joint kernel of pairs (a_i, y_i), (b_j, u_j).
@@ -121,16 +132,16 @@ class Separable(OperatorKernel):
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return the Gram matrix that all components share; the operator is a multiple of I."""
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
-        labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
+        labels = np.zeros(int(self._matrix.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
-    spectral = property(lambda self: self.inputs.fourier is not None)
+    has_waves = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
+    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
         omega = self.inputs.fourier.sample(random, (number, width))
         height = float(self.inputs.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(host(full(self.B_)))
+        b, Q = np.linalg.eigh(host(full(self._matrix)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
