@@ -27,6 +27,7 @@ OPERATORS = {
     "learnt, few": LearnedOperator(penalty=3.0, power=0.5),
     "mixture": Mixture([Identity(), Covariance(), ConditionalCovariance(0.1)], [0.2, 0.5, 0.3]),
 }
+ANY_OUTPUTS = [name for name, operator in OPERATORS.items() if not operator.own_coordinates]
 SCALES = [1e-6, 1e6]
 AUTO = {"alphas": "auto", "fit_intercept": True}
 
@@ -111,7 +112,7 @@ def test_inputs_in_other_units(scale, intercept):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("name", "kind"), crossed(OPERATORS, ["exact", "low rank"]))
+@pytest.mark.parametrize(("name", "kind"), crossed(ANY_OUTPUTS, ["exact", "low rank"]))
 def test_zero_columns_change_nothing(name, kind, intercept):
     wider = np.hstack([Y, np.zeros((len(Y), 4))])
     parts = {"fit_intercept": intercept}
