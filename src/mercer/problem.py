@@ -224,7 +224,7 @@ class Want:
 
     alphas: Sequence[float] = ()
     left_out: bool = False
-    judge: str = "closed"
+    left_out_method: str = "closed"
     folds: int = 5
     solver: Any = "auto"
     relative: bool = False

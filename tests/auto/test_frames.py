@@ -360,3 +360,15 @@ def test_columns_of_booleans_come_back_as_booleans():
     assert model.predict(x[:, None]).dtype == model.loo_predict().dtype == bool
     model.fit(x[:, None], truth.astype(int))
     assert model.predict(x[:, None]).dtype == int
+
+
+def test_masked_entries_are_missing():
+    mask = np.arange(N) % 4 == 0
+    y = np.ma.masked_array(np.where(mask, 1e6, 2 * x), mask)
+    model = AutoDependency(preset="fast", random_state=0).fit(x[:, None], y)
+    assert model.n_rows_ == 30
+    np.testing.assert_allclose(model.predict(x[:5, None]), 2 * x[:5], atol=0.1)
+    days = np.ma.masked_array(np.datetime64("2024-01-01") + np.arange(N), mask)
+    table = as_table({"whole": y.astype(int), "days": days, "images": np.ma.stack([y, y], 1)})
+    assert [len(table.empty(name)) for name in table.columns] == [10, 10, 10]
+    assert len(as_table(np.ma.stack([y, y], 1)).empty(1)) == 10

@@ -209,7 +209,7 @@ def concatenated(parts: Sequence[Items]) -> Items:
     return namespace(*known).concat(known, axis=0)
 
 
-def part(items: Items, rows: slice) -> Items:
+def sliced(items: Items, rows: slice) -> Items:
     """Return the items at the positions of the slice `rows`, without a copy if possible."""
     if is_foreign(items):
         return items[rows, ...]

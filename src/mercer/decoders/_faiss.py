@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, sliced, take
 from .._base.errors import require
 from ..embedding import Frame
 
@@ -49,7 +49,7 @@ class FaissIndex:
     def _coordinate_blocks(self) -> Any:
         """Yield the coordinates and the squared norms of the candidates, block by block."""
         for rows in blocks(count(self.outputs), INDEXED_ROWS):
-            some = part(self.outputs, rows)
+            some = sliced(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 
     def _mean_norm(self) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, count, host, part, take
+from .._base.arrays import Items, count, host, sliced, take
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -122,7 +122,7 @@ class ByLoss(Decoder):
 
         def losses(columns: slice) -> np.ndarray:
             """Return the losses of some candidates with respect to the training outputs."""
-            return self.expected_.pairwise(part(outputs, columns))
+            return self.expected_.pairwise(sliced(outputs, columns))
 
         changes = self.pool_._left_out_changes(points)
         parts = score_blocks(-C, losses, count(outputs), changes, size)

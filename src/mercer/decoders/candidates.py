@@ -14,7 +14,7 @@ from .._base.arrays import (
     is_foreign,
     namespace,
     one,
-    part,
+    sliced,
     take,
 )
 from .._base.errors import require
@@ -173,7 +173,7 @@ class Candidates(Reducible, Decoder):
         def coordinates(columns: slice) -> Array:
             """Return the coordinates of some candidates with their squared norms appended."""
             # The norm of a candidate is one more coordinate: no second pass.
-            some = points.frame.evaluate(part(self.outputs_, columns))
+            some = points.frame.evaluate(sliced(self.outputs_, columns))
             return append_column(some, excess[columns])
 
         C = append_column(2.0 * points.coordinates, -1.0)
@@ -196,7 +196,7 @@ class Candidates(Reducible, Decoder):
         """Return the squared norm of each candidate minus the smallest, and the smallest."""
         n = count(self.outputs_)
         parts = [
-            frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, SCORE_COLUMNS)
+            frame.sqnorms(sliced(self.outputs_, columns)) for columns in blocks(n, SCORE_COLUMNS)
         ]
         norms = namespace(*parts).concat(parts)
         least = float(namespace(norms).min(norms))

@@ -31,7 +31,7 @@ from .._base.arrays import (
     is_table,
     like,
     namespace,
-    part,
+    sliced,
     table_columns,
 )
 from .._base.errors import warn
@@ -332,7 +332,7 @@ class StructuredEstimator(
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._sliceable_inputs(X, checked)
         for rows in blocks(count(checked), ROWS):
-            yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
+            yield replace(self.points_(sliced(checked, rows)), inputs=sliced(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """Return the explained fraction of the variance of Φ(y); for vectors this is the pooled R².
@@ -354,7 +354,7 @@ class StructuredEstimator(
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
         for rows in blocks(count(X), ROWS):
-            lost = self.points_(part(X, rows)).sqdistances_to(part(y, rows))
+            lost = self.points_(sliced(X, rows)).sqdistances_to(sliced(y, rows))
             errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:

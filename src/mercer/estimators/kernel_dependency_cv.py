@@ -215,7 +215,7 @@ class KernelDependencyCV(RidgeEstimator):
         return Want(
             choices.alphas,
             left_out=True,
-            judge=choices.left_out_method,
+            left_out_method=choices.left_out_method,
             folds=self.cv,
             solver=self.solver,
             relative=isinstance(self.alphas, str),
@@ -227,12 +227,12 @@ class KernelDependencyCV(RidgeEstimator):
         """Whether no kernel was given, so that one of the default kernels is chosen."""
         return self.kernel is None and self.search == "grid"
 
-    def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
+    def _prepare(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and the choices with default or learnt kernels filled in."""
         if self._uses_default_kernels:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(given.X)]
             choices = replace(choices, kernels=kernels)
-        choices, pairs = super()._pairs(choices, given)
+        choices, pairs = super()._prepare(choices, given)
         if self._uses_default_kernels and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
             choices = replace(
                 choices, kernels=[self._choose_kernel_on_subset(choices.kernels, pairs)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
+from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, sliced, take
 from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
@@ -133,7 +133,7 @@ class OutputSpaceMethods:
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []
         for rows in blocks(count(checked), WEIGHT_ROWS):
-            W = host(self.points_(part(checked, rows)).weights)
+            W = host(self.points_(sliced(checked, rows)).weights)
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [
                 [(int(i), float(w[i]), self._one_restored(one(outputs, int(i)))) for i in row]

@@ -83,7 +83,7 @@ class RidgeEstimator(RidgePredictions):
             with source.running():
                 self._fit_moments(self._gathered(source, choices), choices, source, validation)
             return
-        choices, pairs = self._pairs(choices, split_unlabelled(given))
+        choices, pairs = self._prepare(choices, split_unlabelled(given))
         want = self._want(choices)
         self._store(self._select(self._candidates(choices, pairs, want), choices, want), want)
 
@@ -123,13 +123,13 @@ class RidgeEstimator(RidgePredictions):
 
         The arguments are those of `GivenData`.
         """
-        choices, pairs = self._pairs(self._choices(), split_unlabelled(GivenData(*given)))
+        choices, pairs = self._prepare(self._choices(), split_unlabelled(GivenData(*given)))
         outputs = pairs.side(choices.output_kernels[0], pairs.y, self.output_features)
         return next(self._problems(choices, outputs, pairs)), self._want(choices)
 
     # -- pairs in memory ----------------------------------------------------------------------
 
-    def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
+    def _prepare(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and choices adapted to the device and to unlabelled inputs."""
         items, groups, weights = given.X, given.groups, given.weights
         if given.unlabelled is not None:

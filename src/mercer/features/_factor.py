@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import device
 from scipy.linalg.blas import dtrsm
 
-from .._base.arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, host, is_foreign, namespace, sliced, take
 from .._base.linalg import EPS, PositiveDefinite, solve_triangular
 from .._base.plan import require_low_rank
 from .._base.threads import cores, map_row_blocks
@@ -67,7 +67,7 @@ class Factor:
         """Return the columns of the residual K - UUᵀ at the items `index`."""
         landmarks, known = take(self.A, index), take(self.rows, index)
         G = [
-            self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
+            self.kernel._gram(sliced(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
             for rows in blocks(count(self.A), FACTOR_ROWS)
         ]
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
@@ -99,7 +99,7 @@ class Factor:
         """Compute new columns of U, and update the residual diagonal, for some slices of rows."""
         m = known.shape[1]
         for rows in parts:
-            G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
+            G = self.kernel.finite_values(self.kernel._gram(sliced(self.A, rows), landmarks))
             G = G - self.U[rows, :m] @ known.T  # not in place: the kernel may cache G
             new = solve(L, G.T).T
             self.U[rows, m : m + len(L)] = new

@@ -175,14 +175,14 @@ class RandomOperatorFourier(FeatureMap):
     def fit(self, kernel: Any, A: Items) -> RandomOperatorFourier:
         """Draw the frequencies and directions of a fitted operator-valued kernel."""
         check_rank(self.rank)
-        if not kernel.spectral:
+        if not kernel.has_waves:
             raise ValueError(
                 f"{kernel} is not a function of x - x' with a known spectrum: "
                 "RandomOperatorFourier is for CurlFree, DivergenceFree, RBF * operator "
                 "and sums of these. Leave features at None."
             )
         random = check_random_state(self.random_state)
-        omega, source, along = kernel.spectrum(random, (self.rank + 1) // 2, int(A.shape[1]))
+        omega, source, along = kernel.waves(random, (self.rank + 1) // 2, int(A.shape[1]))
         self.operator_kernel_, self.kernel_, self.frequencies_ = kernel, kernel.inputs, omega
         self.source_ = np.concatenate([source, source + len(omega)])
         self.along_ = np.concatenate([along, along])

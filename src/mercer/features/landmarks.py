@@ -39,11 +39,11 @@ class LandmarkMap(FeatureMap):
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
         """Split off the weights; return (map to the values k(a, landmarks), weights)."""
-        return Spanned(self.kernel_, self.landmarks_), self.weights_
+        return KernelExpansion(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
         """Return the map A ↦ transform(A) @ M, with weights @ M on the same landmarks."""
-        return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
+        return KernelExpansion(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Express points with coordinates C by landmarks; return (weights, landmarks)."""
@@ -51,7 +51,7 @@ class LandmarkMap(FeatureMap):
 
 
 @parameters
-class Spanned(LandmarkMap):
+class KernelExpansion(LandmarkMap):
     """Feature map with given landmarks and weights; without weights, to kernel values."""
 
     kernel: Kernel

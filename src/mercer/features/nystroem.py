@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, namespace, part, take
+from .._base.arrays import Array, Items, count, namespace, sliced, take
 from .._base.linalg import EPS, PositiveDefinite, eigh, triangular_inverse
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
@@ -66,7 +66,7 @@ class Nystroem(LandmarkMap):
             return self
 
         def total_squares(parts: list[slice]) -> float:
-            return sum(_total_square(self.transform(part(A, rows))) for rows in parts)
+            return sum(_total_square(self.transform(sliced(A, rows))) for rows in parts)
 
         step = rows_at_once(count(self.landmarks_))
         self._set_trace_error(trace, sum(map_row_blocks(total_squares, count(A), step)))

@@ -16,7 +16,7 @@ from .._base.linalg import (
 )
 from ..kernels import Kernel
 from .base import FeatureMap
-from .landmarks import LandmarkMap, Spanned
+from .landmarks import KernelExpansion, LandmarkMap
 
 TRUSTED = 1e3
 """Factor by which squared pivots of an unpivoted factor must exceed rounding errors."""
@@ -78,7 +78,7 @@ class Triangular(LandmarkMap):
     def compose(self, M: Array) -> FeatureMap:
         """Return the map A ↦ transform(A) @ M, with the weights L⁻ᵀM on the landmarks."""
         weights = solve_triangular(self.factor_.T, M, lower=False)
-        return Spanned(self.kernel_, self.landmarks_, weights)
+        return KernelExpansion(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Express points with coordinates C by training items; return (weights, items).

@@ -75,9 +75,9 @@ class FieldKernel(CoupledKernel):
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._coefficients(squared_distances(left, right)))
 
-    spectral = property(lambda self: self.inputs.fourier is not None)
+    has_waves = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
+    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
         omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._wave_directions(omega)

@@ -55,8 +55,8 @@ class OperatorKernel(BaseEstimator):
     centred_outputs = True
     """Whether `fit` expects outputs minus their mean if the model has an intercept."""
 
-    spectral = False
-    """Whether the kernel is a function of x - x', with a `spectrum` to draw waves from."""
+    has_waves = False
+    """Whether the kernel is a function of x - x', so that `waves` can draw random waves."""
 
     fields: Fields | None = None
     """The grid of the input fields, if it was given as a parameter."""
@@ -127,14 +127,14 @@ class OperatorKernel(BaseEstimator):
         """
         raise NotSupported(f"{type(self).__name__} has no derivatives in its parameters")
 
-    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        r"""Draw random cosine waves whose expected sum is the kernel, if it is `spectral`.
+    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
+        r"""Draw random cosine waves whose expected sum is the kernel, if it `has_waves`.
 
         Return frequencies :math:`\omega_r`, (number, width), the frequency :math:`r(s)` of each
         wave s, and its vector :math:`a_s`, (waves, q), such that
         :math:`E \sum_s \cos \langle \omega_{r(s)}, x - x' \rangle\, a_s a_s^\top = K(x, x')`.
         """
-        raise NotSupported(f"{type(self).__name__} has no spectrum")
+        raise NotSupported(f"{type(self).__name__} has no random waves")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import as_operator_kernel

@@ -87,7 +87,7 @@ class OperatorSum(OperatorKernel):
         lambda self: all(term.centred_outputs for term in self._unfitted_terms)
     )
     componentwise = property(lambda self: all(term.componentwise for term in self._unfitted_terms))
-    spectral = property(lambda self: all(term.spectral for term in self._unfitted_terms))
+    has_waves = property(lambda self: all(term.has_waves for term in self._unfitted_terms))
 
     fields = property(lambda self: _first_given(term.fields for term in self._unfitted_terms))
     output_fields = property(
@@ -143,10 +143,10 @@ class OperatorSum(OperatorKernel):
         total = reduce(add, [term.by_component(A, B) for term in self.terms])
         return total if self.scale == 1 else total.scaled(self.scale)
 
-    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
+    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random cosine waves whose expected sum is the kernel, as many from each term."""
         few = -(-number // len(self.terms))
-        waves = [term.spectrum(random, few, width) for term in self.terms]
+        waves = [term.waves(random, few, width) for term in self.terms]
         omega, source, along = (list(arrays) for arrays in zip(*waves, strict=True))
         starts = np.cumsum([0, *map(len, omega[:-1])])
         source = [start + own for start, own in zip(starts, source, strict=True)]

@@ -215,7 +215,7 @@ def left_out_points(model: RidgeEstimator) -> Embedding:
     """Return the left-out points of a model; refuse one without closed-form left-out models."""
     fitted = model.fitted_
     try:
-        if fitted.want.judge != "closed":
+        if fitted.want.left_out_method != "closed":
             raise NotSupported(f"loss={model.loss_} is judged by refits")
         next(fitted.moves(fitted.problem.inputs.items))
         return fitted.left_out_points()

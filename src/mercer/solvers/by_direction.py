@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, sliced, take
 from .._base.memory import KEPT_FRACTION, available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
@@ -84,7 +84,7 @@ class DirectionKernel:
 
     def diag(self, A: Items) -> Array:
         """Return the scalar kernel value k(a, a) of every input a in A."""
-        batches = [part(A, rows) for rows in blocks(count(A), DIAGONAL_ITEMS)]
+        batches = [sliced(A, rows) for rows in blocks(count(A), DIAGONAL_ITEMS)]
         grams = [self(batch, batch) for batch in batches]
         xp = namespace(*grams)
         return xp.concat([xp.linalg.diagonal(K) for K in grams])

@@ -40,7 +40,7 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
             "does not separate: use features=RandomOperatorFourier(rank) for a kernel of "
             "x - x', or None"
         )
-    if problem.loss is not None or want.judge != "closed":
+    if problem.loss is not None or want.left_out_method != "closed":
         return (
             f"loss={problem.loss} needs a scalar kernel times an operator, which "
             f"{problem.kernel} is not: use loss=None"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field
 from math import log
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,10 +14,13 @@ from .._base.arrays import Array, Items, count, is_foreign, namespace, take
 from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inverse
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
-from ..features.landmarks import Spanned
+from ..features.landmarks import KernelExpansion
 from .constants import Constants
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
+
+if TYPE_CHECKING:
+    from .part import Part
 
 REFINED = 1e-7
 """Solutions at ridges below this fraction of the largest eigenvalue lose digits to rounding."""
@@ -97,7 +100,9 @@ class InputGram:
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
             return Composed(self.explicit, primal, self.mean, coef), 0.0
-        return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
+        return KernelExpansion(
+            self.kernel, self.X, coef
+        ), self.means @ coef if self.intercept else 0.0
 
     def gram_times(self, A: Array) -> Array:
         """Return the training Gram matrix times A; with an intercept, minus column means."""
@@ -260,33 +265,29 @@ class ExactSpectrum(InputSpectrum):
         """Return the weighted Gram matrix times A, apart from multiples of the constants."""
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean.
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the fitted map of a `Part`, and its mean over the training inputs.
 
         A Cholesky factor replaces the spectrum where that is possible.
         """
-        C = (
-            self._dual_coefficients(smoother, alpha)
-            if self.cached is None and self.direct
-            else None
-        )
+        C = self._dual_coefficients(part, alpha) if self.cached is None and self.direct else None
         if C is None:
-            D, null = smoother.coefficients(alpha, Q), self.factored[2]
+            D, null = part.coefficients(alpha, Q), self.factored[2]
             return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
         return self.gram.dual_map(self.reduction.expand_rows(C))
 
-    def _dual_coefficients(self, smoother: Any, alpha: float) -> Array | None:
+    def _dual_coefficients(self, part: Part, alpha: float) -> Array | None:
         """Return the dual coefficients by a Cholesky factor; None if only the spectrum gives them.
 
         They are b_j (b_j K + αI)⁻¹ T_j for each direction j, where K is the reduced Gram matrix, b
-        are the operator eigenvalues and T the targets of `smoother`.
+        are the operator eigenvalues and T the targets of `part`.
         """
-        if not smoother.positive_multiple:
+        if not part.positive_multiple:
             return None
         try:
-            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(smoother.b[0]))
+            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(part.b[0]))
         except np.linalg.LinAlgError:
             return None  # the spectrum keeps more digits, or raises an error that says why
-        return factor.solve(self.reduction.reduce_rows(smoother.T))
+        return factor.solve(self.reduction.reduce_rows(part.T))

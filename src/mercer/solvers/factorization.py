@@ -10,8 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, take, take_columns
-from .._base.arrays import part as part_of
+from .._base.arrays import Array, Items, blocks, count, like, namespace, sliced, take, take_columns
 from .._base.errors import NotSupported
 from .._base.memory import ENTRIES, array_bytes
 from .._base.threads import map_in_threads, one_thread_each
@@ -348,7 +347,7 @@ class Factorization:
         labels = self.augmented.left_out_labels
         group_numbers = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.output_rows.rows.shape[1]))):
-            projected = [part.spectrum.project_inputs(part_of(X, rows)) for part in parts]
+            projected = [part.spectrum.project_inputs(sliced(X, rows)) for part in parts]
             changes = [
                 self._changes_of_part(part, Z, e, ridge)
                 for part, Z, e in zip(parts, projected, errors, strict=True)

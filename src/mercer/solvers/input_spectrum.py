@@ -7,17 +7,20 @@ eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, sliced, take
 from .._base.linalg import adjoint
 from .._base.memory import ENTRIES
 from .._base.threads import map_row_blocks
 from ..features import FeatureMap
 from ..operators.slots import Slots
 from .constants import Constants
+
+if TYPE_CHECKING:
+    from .part import Part
 
 CACHED = 2**16
 """The number of floats that fit into the cache of a processor core."""
@@ -161,7 +164,7 @@ class InputSpectrum:
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
         rows_each = 1 if self.slots is None else self.slots.width
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
-            projected = self.project_inputs(part(X, rows), prior=True)
+            projected = self.project_inputs(sliced(X, rows), prior=True)
             assert projected.prior is not None
             V = projected.prior[:, None] * b[None, :] - _squares_times(projected.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
@@ -170,8 +173,8 @@ class InputSpectrum:
             found.append(projected.by_input(V))
         return xp.concat(found)
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean.
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the fitted map of a `Part`, and its mean over the training inputs.
 
         The map predicts output coordinates if the output directions Q are given, else values along
         the directions.

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from .._base.arrays import Array, Items, dense, like, namespace, part, take
+from .._base.arrays import Array, Items, dense, like, namespace, sliced, take
 from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
@@ -25,6 +25,9 @@ from .factorization import Factorization
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .outputs import Cache
 from .reduction import Reduction, weighted_mean
+
+if TYPE_CHECKING:
+    from .part import Part
 
 SMALLEST_EIGENVALUE = float(np.finfo(np.float64).tiny)
 """The value that replaces eigenvalues of a moment of zero coordinates."""
@@ -271,19 +274,17 @@ class LowRankSpectrum(InputSpectrum):
         r = dense(self.input_rows.map.transform(X)) @ self.mean
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
-        if self.cached is None and self.moments is not None and smoother.positive_multiple:
-            inputs, cross = self.moments(smoother.T)
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the fitted map of a `Part`, and its mean over the training inputs."""
+        if self.cached is None and self.moments is not None and part.positive_multiple:
+            inputs, cross = self.moments(part.T)
             try:
                 with few_threads(int(inputs.moment.shape[0])):
-                    coef = factor_with_ridge(inputs.moment, alpha / float(smoother.b[0])).solve(
-                        cross
-                    )
+                    coef = factor_with_ridge(inputs.moment, alpha / float(part.b[0])).solve(cross)
                 return inputs.linear_map(coef)
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
-        D = smoother.coefficients(alpha, Q)
+        D = part.coefficients(alpha, Q)
         return self.input_rows.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
 
@@ -350,7 +351,7 @@ def moments_in_blocks(
 
     def rows(block: slice) -> tuple[Array, Array, Array]:
         """Return weighted input coordinates, targets and roots of the weights of some rows."""
-        U, V = unprojected.transform(part(X, block)) - origin, T[block]
+        U, V = unprojected.transform(sliced(X, block)) - origin, T[block]
         roots: Any = 1.0 if all_roots is None else all_roots[block]
         return (U if all_roots is None else roots * U), V, roots
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace, sliced, take
 from .._base.linalg import eigh
 from .._base.memory import ROWS
 from ..operators import Moments
@@ -23,7 +23,7 @@ from .part import Part
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why operator features cannot solve a problem; None if they can."""
-    if problem.loss is not None or want.judge != "closed":
+    if problem.loss is not None or want.left_out_method != "closed":
         return f"{problem.inputs.features} go with the square loss and no learnt operator"
     return None
 
@@ -82,7 +82,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
         xp = namespace(right)
         return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
         """Solve the normal equations; return the fitted map and its mean over training inputs."""
         coef = self.features.solve(self.uu, self.vu, alpha)
         return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
@@ -123,7 +123,7 @@ def _moments(map: Any, problem: Problem, V: Array) -> Moments:
     """Return the moments of input features and outputs V of a problem, summed over blocks."""
     total: Any = None
     for rows in blocks(problem.n, ROWS):
-        U = map.transform(part(problem.inputs.items, rows))
+        U = map.transform(sliced(problem.inputs.items, rows))
         w = None if problem.weights is None else like(problem.weights[rows], U)
         own = Moments.of(U, V[rows, :], w)
         total = own if total is None else total + own

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._base.arrays import Array, blocks, count, namespace, part
+from .._base.arrays import Array, blocks, count, namespace, sliced
 from .._base.errors import NotSupported
 from .._base.memory import ENTRIES
 from ..features import Explicit
@@ -147,5 +147,5 @@ def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> d
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
         C = 2.0 * half[rows, :] @ transpose(E)
-        total = added(total, gradient.vjp(part(X, rows), X, C))
+        total = added(total, gradient.vjp(sliced(X, rows), X, C))
     return total

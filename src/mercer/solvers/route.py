@@ -101,7 +101,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (WINDOWS,)
     if not kernel.separable:
         return BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS
-    if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
+    if want.left_out_method == "refit" or problem.loss is not None or kernel.operator.learnt:
         return (REFIT,)
     if features is not None:
         return (LOW_RANK,)

@@ -31,7 +31,7 @@ def shared_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why `shared` cannot solve a problem; None if it can."""
     if problem.inputs.features is not None:
         return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
-    if problem.loss is not None or want.judge != "closed":
+    if problem.loss is not None or want.left_out_method != "closed":
         return f"{problem.kernel} goes with the square loss"
     return None
 

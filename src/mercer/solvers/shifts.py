@@ -23,12 +23,12 @@ from .._base.arrays import (
     is_foreign,
     like,
     namespace,
-    part,
+    sliced,
     take,
 )
 from .._base.threads import cores
 from ..features import Explicit
-from ..features.landmarks import Spanned
+from ..features.landmarks import KernelExpansion
 from ..problem import Problem, Want
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
@@ -55,7 +55,7 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
     width = int(np.prod(problem.outputs.items.shape[1:]))
     if problem.outputs.width != width or not problem.outputs.kernel.on_vectors:
         return f"{problem.outputs.kernel} has other coordinates than its entries"
-    if problem.loss is not None or want.judge != "closed":
+    if problem.loss is not None or want.left_out_method != "closed":
         return "modes go with the square loss"
     return _variation_refusal(problem)
 
@@ -101,7 +101,7 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
         C = C / len(group)
         coef = concatenated([act(C) for act in group.outputs])
-        map = Spanned(problem.inputs.kernel, concatenated(values.images), coef)
+        map = KernelExpansion(problem.inputs.kernel, concatenated(values.images), coef)
         return map, _constant_mode_mean(basis, fits) if problem.intercept else 0.0
 
     return Factorization(problem, problem.kernel, output_rows, parts, basis, join)
@@ -298,7 +298,7 @@ class ShiftedKernelModes:
             for k in np.ndindex(*self.basis.shape):
                 moved = group.inputs[self.shift_order[k]](A)
                 grams = [
-                    self.kernel._gram(part(A, rows), part(moved, rows))
+                    self.kernel._gram(sliced(A, rows), sliced(moved, rows))
                     for rows in blocks(count(A), DIAGONAL_ITEMS)
                 ]
                 xp = namespace(*grams)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, part, put, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace, put, sliced, take
 from .._base.linalg import factor_with_ridge
 from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..operators import BlockGram, OperatorKernel
@@ -15,6 +15,9 @@ from .constants import Constants
 from .input_spectrum import DIAGONAL_ITEMS, FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction
 from .weights import CoupledMap
+
+if TYPE_CHECKING:
+    from .part import Part
 
 DENSE_SQUARES = 4.0
 """The peak memory of a dense fit, in square matrices over all slots."""
@@ -85,25 +88,25 @@ class SlotGramSpectrum(InputSpectrum):
         variances = variances - 2.0 * xp.sum(across * at, axis=1)
         return variances + take(xp.linalg.diagonal(level), slots.places)
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the fitted map of a `Part`, and its mean over the training inputs."""
         gram = self.kernel.gram(self.X)
         try:
             computed = self.cached is not None
             C = (
-                self._coefficients_by_spectrum(smoother, alpha)
+                self._coefficients_by_spectrum(part, alpha)
                 if computed
-                else self._coefficients_by_cholesky(gram, smoother.T, alpha)
+                else self._coefficients_by_cholesky(gram, part.T, alpha)
             )
         except np.linalg.LinAlgError:
-            C = self._coefficients_by_spectrum(smoother, alpha)  # α is lost in rounding
+            C = self._coefficients_by_spectrum(part, alpha)  # α is lost in rounding
         means = self.slots.means(gram.apply(C), self.weights)
         mean = namespace(means).reshape(means, (-1,)) if self.intercept else 0.0
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
 
-    def _coefficients_by_spectrum(self, smoother: Any, alpha: float) -> Array:
+    def _coefficients_by_spectrum(self, part: Part, alpha: float) -> Array:
         """Return the dual coefficients for `alpha`, computed from the spectrum."""
-        return self.reduction.weighted(self.E @ smoother.coefficients(alpha))
+        return self.reduction.weighted(self.E @ part.coefficients(alpha))
 
     def _coefficients_by_cholesky(self, gram: BlockGram, T: Array, alpha: float) -> Array:
         """Return the dual coefficients for targets T, by Cholesky factors of coupled blocks."""
@@ -120,7 +123,7 @@ class SlotGramSpectrum(InputSpectrum):
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:
     """Return the diagonal of K(x, x) for every input x in X, one value per slot."""
-    grams = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL_ITEMS)]
+    grams = [kernel.gram(sliced(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL_ITEMS)]
     xp = namespace(*grams)
     return xp.concat([xp.linalg.diagonal(K) for K in grams])
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._base.arrays import Array, blocks, count, host, like, namespace, part, put, take
+from .._base.arrays import Array, blocks, count, host, like, namespace, put, sliced, take
 from .._base.memory import ENTRIES
 from .._base.plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, SpanFrame
@@ -41,7 +41,7 @@ class OutputGram:
         """Return the output Gram matrix, without weights and centring, times M."""
         n = count(self.y)
         parts = [
-            self.kernel._gram(part(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
+            self.kernel._gram(sliced(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
         ]
         return self.kernel.finite_values(namespace(*parts).concat(parts, axis=0))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
+from .._base.arrays import Array, Items, blocks, count, dense, namespace, sliced
 from .._base.linalg import EPS
 from .._base.symmetric import trace
 from ..embedding import OrthonormalFrame, PointMap
@@ -33,7 +33,7 @@ def stream_refusal(problem: Problem, want: Want) -> str | None:
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
     learnt = problem.separable and problem.kernel.operator.learnt and not want.single
-    if problem.loss is not None or learnt or want.judge != "closed":
+    if problem.loss is not None or learnt or want.left_out_method != "closed":
         return "streamed pairs have no robust loss, nor a choice of learnt operators"
     return None
 
@@ -124,7 +124,7 @@ class StreamMoments:
             found.parts[0].known_projection = partial(self._projected_outputs, spectrum)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
-        found.parts[0].stream_totals = float(m.n), xp.linalg.diagonal(vv)
+        found.parts[0].stream_totals = float(m.pairs), xp.linalg.diagonal(vv)
         return found
 
     def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:
@@ -219,7 +219,7 @@ class LeftOutSums:
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums over the given pairs, one number per trial and ridge."""
         slices = blocks(count(y), SAMPLE_ROWS)
-        batches = [(part(X, r), part(y, r), None if w is None else w[r]) for r in slices]
+        batches = [(sliced(X, r), sliced(y, r), None if w is None else w[r]) for r in slices]
         return np.sum([self._sums(*batch) for batch in batches], axis=0)
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace
 from ..features import FeatureMap
@@ -17,6 +17,9 @@ from ..spaces.fields import Grid
 from .feature_spectrum import FeatureSpectrum
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .landmark_moments import TrainingWindows, WindowBasis, fields_in_memory
+
+if TYPE_CHECKING:
+    from .part import Part
 
 
 class WindowSpectrum(FeatureSpectrum):
@@ -79,14 +82,14 @@ class WindowSpectrum(FeatureSpectrum):
         targets = self.basis.targets
         return targets if self.directions is None else targets @ self.directions
 
-    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
+    def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map with all landmarks, and its mean over the training fields.
 
         Both are in output channels, also if `directions` are given.
         """
         moments, along = self.windows.moments, self.directions
         cross = moments.b if along is None else moments.b @ along
-        coef = moments.factor(alpha / float(smoother.b[0])).solve(cross)
+        coef = moments.factor(alpha / float(part.b[0])).solve(cross)
         coef = coef if along is None else coef @ namespace(along).matrix_transpose(along)
         mean: Any = 0.0
         if moments.means is not None:

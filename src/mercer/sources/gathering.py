@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
+from .._base.arrays import Array, Items, count, dense, is_foreign, like, namespace, sliced, take
 from .._base.threads import rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
@@ -114,8 +114,8 @@ class Gathering:
 
         def rows(chosen: slice) -> tuple[Array, Array, Array]:
             """Return input and output coordinates and root weights of a slice of the pairs."""
-            U = dense(self.bare.transform(part(X, chosen)))
-            V = dense(self.outputs.transform(part(y, chosen)))
+            U = dense(self.bare.transform(sliced(X, chosen)))
+            V = dense(self.outputs.transform(sliced(y, chosen)))
             if self.origin is not None:
                 U, V = U - self.origin[0], V - self.origin[1]
             if w is None:
@@ -125,7 +125,9 @@ class Gathering:
 
         step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
         found = moments_of_rows(rows, count(y), step, threads, True, self.precision)
-        return found if w is None else replace(found, n=float(w.sum()))
+        if w is None:
+            return replace(found, pairs=count(y))
+        return replace(found, n=float(w.sum()), pairs=int(np.count_nonzero(w)))
 
     @property
     def moments(self) -> Moments:

@@ -12,7 +12,7 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, object_array, part
+from .._base.arrays import Items, blocks, count, object_array, sliced
 from .._base.errors import require
 from .._base.files import ARCHIVE_ERRORS
 
@@ -37,7 +37,7 @@ class RowBlocks:
 
     def __iter__(self) -> Iterator[tuple[Items, Items]]:
         for rows in blocks(count(self.y), self.block):
-            yield part(self.X, rows), part(self.y, rows)
+            yield sliced(self.X, rows), sliced(self.y, rows)
 
 
 class Shards:

@@ -86,6 +86,8 @@ def _columns_of_array(values: Any) -> Columns:
         )
     if issparse(values):
         values = values.toarray()
+    if np.ma.is_masked(values) and values.ndim == 2:
+        return {j: _convert_column(values[:, j]) for j in range(values.shape[1])}
     cells = _convert_column(values)
     if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind != "O":
         return {j: cells[:, j] for j in range(cells.shape[1])}
@@ -99,6 +101,8 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 def _convert_column(values: Any) -> Any:
     """Convert a column to an array of numbers or dates, or to a list with None for missing."""
+    if np.ma.is_masked(values):
+        values = _without_mask(values)
     series = _as_series(values)
     if isinstance(series, nw.Series):
         values = _array_or_list(series)
@@ -114,6 +118,13 @@ def _convert_column(values: Any) -> Any:
     if _are_arrays(cells):
         return np.array(cells, dtype=float)
     return [None if _is_missing(c) else _period_start(c) for c in cells]
+
+
+def _without_mask(values: np.ma.MaskedArray) -> Any:
+    """Convert a masked array to an array or a list in which masked entries are missing."""
+    if values.dtype.kind in "mM":
+        return values.filled(np.array("NaT", dtype=values.dtype))
+    return values.tolist() if values.ndim == 1 else values.astype(float).filled(np.nan)
 
 
 def _as_series(values: Any) -> Any:

@@ -12,7 +12,7 @@ from ..._base.arrays import host
 from ..._base.plan import require_exact
 from ..._base.progress import Steps
 from ...features import FeatureMap
-from ...features.landmarks import Spanned
+from ...features.landmarks import KernelExpansion
 from ...kernels import Kernel
 from .dual import BlockFrankWolfe, DualityGap, DualPoint, DualProblem
 
@@ -69,4 +69,4 @@ def node_potentials(
         return fitted.compose(point.W.T)
     used = np.any(point.A != 0, axis=1)
     used = np.flatnonzero(used) if used.any() else np.array([0])
-    return Spanned(kernel, vectors[used], point.A[used])
+    return KernelExpansion(kernel, vectors[used], point.A[used])
