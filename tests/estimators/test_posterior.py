@@ -72,13 +72,16 @@ def test_what_is_refused(rng):
         infinite[:2].variance()
 
 
-def test_streams_have_the_variance_of_pairs_held_whole():
+@pytest.mark.parametrize("weights", [None, np.arange(40) % 4])
+def test_streams_have_the_variance_of_pairs_held_whole(weights):
     X, Y, X_new = data(40)
     features = Nystroem(landmarks=X[::5])
     model = KernelDependency(RBF(1.0) * Matrix(B), alpha=ALPHA, features=features)
-    whole = model.fit(X, Y).embed(X_new)
+    whole = model.fit(X, Y, sample_weight=weights).embed(X_new)
     expected, noise = whole.variance(), whole.posterior.noise
-    stream = model.fit([(X[:15], Y[:15]), (X[15:], Y[15:])]).embed(X_new)
+    given = (X, Y) if weights is None else (X, Y, weights)
+    blocks = [tuple(A[rows] for A in given) for rows in (slice(15), slice(15, 40))]
+    stream = model.fit(blocks).embed(X_new)
     assert_allclose(stream.posterior.noise, noise, rtol=1e-9)
     assert_allclose(stream.variance(), expected, rtol=1e-8)
 
