@@ -9,6 +9,7 @@ import pytest
 
 from mercer import AutoDependency
 from mercer.auto.dependency import _are_equal
+from mercer.auto.tables.frames import as_table
 
 RNG = np.random.default_rng(0)
 N = 40
