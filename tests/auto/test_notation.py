@@ -217,3 +217,11 @@ def test_a_long_text_is_not_parsed_to_its_end(monkeypatch):
     monkeypatch.setattr("mercer.auto.tables.notation.parse_number", lambda *a: parsed.append(a))
     assert parse_cell("many words " * 1000, ".") is None
     assert len(parsed) < 5
+
+
+@pytest.mark.parametrize("offset", ["", "+00:00", "+02:00", "-05:30"])
+def test_dates_in_text_keep_their_offset_from_utc(offset):
+    cells = [f"2024-01-{day:02d}T10:30:00{offset}" for day in range(1, 29)]
+    outputs = Outputs()
+    items = outputs.fit(Table("t.csv", {"when": cells}, range(28)), ["when"])
+    assert outputs.cells_.write(items)["when"] == cells

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..._base.arrays import Items
 from ...spaces import Curves, Space, Vectors
-from ..tables.notation import CLOCK, DURATION, NUMBER_PATTERNS, is_date
+from ..tables.notation import CLOCK, DURATION, NUMBER_PATTERNS, days_since_1970, is_date
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, numbers
 from .cells import Cells
@@ -34,7 +34,8 @@ class NumberCells(Cells):
     shape_
         The shape of one array, for a column of arrays.
     forms_
-        How dates and durations come back, by column: the type of an array, "text", "clock" (8:30),
+        How dates and durations come back, by column: the type of an array, "text" with an offset
+        from UTC (+02:00) if the training cells have one, "clock" (8:30),
         "date", "datetime", "time", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
     has_times_
         Whether a column of dates has times of the day.
@@ -117,7 +118,16 @@ def _date_form(cells: Any) -> str:
     if isinstance(first, timedelta | time):
         return "time" if isinstance(first, time) else "timedelta"
     clock = all(isinstance(cell, str) and CLOCK.fullmatch(cell.strip()) for cell in cells)
-    return "clock" if clock else "text"
+    return "clock" if clock else f"text{_utc_offset(str(first).strip())}"
+
+
+def _utc_offset(text: str) -> str:
+    """Return the offset from UTC in a date and time such as "+02:00", or an empty text."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return when.isoformat().removeprefix(when.replace(tzinfo=None).isoformat())
 
 
 def _has_times(cells: Any, values: np.ndarray) -> bool:
@@ -136,9 +146,11 @@ def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
         return _rounded_seconds(near, with_times).astype("M8[s]").astype(form)
-    if form == "text":
-        rounded = _rounded_seconds(bounded, with_times).astype("M8[s]")
-        return [str(value) for value in (rounded if with_times else rounded.astype("M8[D]"))]
+    if form.startswith("text"):
+        offset = form.removeprefix("text")
+        local = bounded - days_since_1970(datetime.fromisoformat(f"1970-01-01T00:00:00{offset}"))
+        rounded = _rounded_seconds(local, with_times).astype("M8[s]")
+        return [f"{when}{offset}" if with_times else f"{when:.10}" for when in rounded.astype(str)]
     if form in ("date", "datetime"):
         rounded = _rounded_seconds(bounded, with_times).astype("M8[s]").tolist()
         return [when.date() for when in rounded] if form == "date" else rounded
