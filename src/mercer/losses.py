@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._base.arrays import Array, host, like, median, namespace
+from ._base.arrays import Array, host, like, namespace
 from ._base.parameters import integer, parameters, positive
 
 __all__ = [
@@ -113,14 +113,19 @@ MEDIANS = 3.0
 def median_length(lengths: Array, weights: np.ndarray | None = None) -> float:
     """Return the (weighted) median of the nonzero lengths, or 1 if all lengths are zero."""
     known = host(lengths)
-    w = np.ones(len(known)) if weights is None else weights
-    order = np.argsort(known)
-    order = order[known[order] > 0]
-    if not len(order):
+    positive = known > 0
+    if not positive.any():
         return 1.0
-    shares = np.cumsum(w[order]) / w[order].sum()
+    return weighted_median(known[positive], None if weights is None else weights[positive])
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Return the median of values that are repeated in proportion to their weights."""
+    w = np.ones(len(values)) if weights is None else weights
+    order = np.argsort(values)
+    shares = np.cumsum(w[order]) / w.sum()
     middle = np.searchsorted(shares, [0.5 - 1e-12, 0.5 + 1e-12])
-    return float(known[order[middle]].mean())
+    return float(values[order[middle]].mean())
 
 
 def tau_risk(residuals: Array, weights: np.ndarray | None = None) -> float:
@@ -139,7 +144,7 @@ def tau_risk(residuals: Array, weights: np.ndarray | None = None) -> float:
     return float(like(weights / weights.sum(), clipped) @ clipped)
 
 
-def shorten_rows(V: Array, centre: Array | None) -> Array:
+def shorten_rows(V: Array, centre: Array | None, weights: np.ndarray | None = None) -> Array:
     """Return V with rows that are far from `centre` shortened to three median distances.
 
     The covariance of outputs is computed from such rows where some outputs may be wrong.
@@ -147,15 +152,16 @@ def shorten_rows(V: Array, centre: Array | None) -> Array:
     xp = namespace(V)
     D = V if centre is None else V - centre
     r = xp.sqrt(xp.sum(D * D, axis=1))
-    limit = MEDIANS * median_length(r)
+    limit = MEDIANS * median_length(r, weights)
     far = r > limit
     D = D * xp.where(far, limit / xp.where(far, r, xp.ones_like(r)), xp.ones_like(r))[:, None]
     return D if centre is None else D + centre
 
 
-def column_medians(V: Array) -> Array:
-    """Return the median of every column of V."""
-    return like(np.array([median(V[:, j]) for j in range(V.shape[1])]), V)
+def column_medians(V: Array, weights: np.ndarray | None = None) -> Array:
+    """Return the (weighted) median of every column of V."""
+    columns = [host(V[:, j]) for j in range(V.shape[1])]
+    return like(np.array([weighted_median(column, weights) for column in columns]), V)
 
 
 @parameters

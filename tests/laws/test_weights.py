@@ -60,6 +60,10 @@ OTHERS = {
     "components": {"output_kernel": RBF(1.0), "output_features": KernelPCA(2)},
     "centred components": {"output_kernel": RBF(1.0), "output_features": KernelPCA(2, center=True)},
     "Huber": {"kernel": RBF(1.0), "loss": Huber(0.5, tol=1e-12, max_iter=20000)},
+    "Huber, covariance": {
+        "kernel": RBF(1.0) * Mixture([Covariance(), ConditionalCovariance()], [0.5, 0.5]),
+        "loss": Huber(0.5, tol=1e-12, max_iter=20000),
+    },
     "learnt": {"kernel": RBF(1.0) * LearnedOperator(tol=1e-13, max_iter=20000)},
     "conjugate gradients": {"kernel": RBF(1.0) * Covariance() + RBF(2.0), "solver": "cg"},
 }

@@ -20,14 +20,16 @@ from .._base.folds import fold_numbers
 from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
+from ..operators import Moments
 from ..problem import Problem, Side, Want
-from .exact import exact_spectrum, factor_projected
+from .exact import exact_spectrum, factor_projected, factor_separable
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization, Solution, SolutionMethod
 from .input_spectrum import InputSpectrum
 from .low_rank import InputRows, LowRankSpectrum, low_rank_spectrum
 from .outputs import Cache, OutputRows
 from .part import Part
+from .reduction import weighted_mean
 from .robust import IterationState, clean_outputs, row_lengths
 
 FOLD_SQUARES = 3.0
@@ -192,10 +194,9 @@ class RobustRefit(Refit):
     @cached_property
     def shortened_outputs(self) -> OutputRows:
         """The outputs with norms clipped to three times the median norm."""
-        V = self.output_rows.coordinates
-        return self._output_rows(
-            shorten_rows(V, column_medians(V) if self.problem.intercept else None)
-        )
+        V, w = self.output_rows.coordinates, self.weights
+        centre = column_medians(V, w) if self.problem.intercept else None
+        return self._output_rows(shorten_rows(V, centre, w))
 
     def _output_rows(self, V: Array) -> OutputRows:
         """Return coordinates V as output rows of the problem, centred with an intercept."""
@@ -204,13 +205,25 @@ class RobustRefit(Refit):
     @cached_property
     def _fixed_operator(self) -> Factorization:
         """The factorisation of the shortened outputs, for operators that do not depend on α."""
-        return factor_projected(self.problem, self.spectrum, self.shortened_outputs, 1.0)
+        return self._factor_shortened(1.0)
+
+    def _factor_shortened(self, alpha: float) -> Factorization:
+        """Return the factorisation of the shortened outputs; the operator counts the weights."""
+        problem, spectrum, outputs = self.problem, self.spectrum, self.shortened_outputs
+        if self.weights is None:
+            return factor_projected(problem, spectrum, outputs, alpha)
+        U, V = spectrum.E * namespace(spectrum.s).sqrt(spectrum.s), outputs.rows
+        w = like(self.weights, V)
+        if problem.intercept:
+            U, V = (A - weighted_mean(A, self.weights) for A in (U, V))
+        EV = spectrum.project_targets(outputs.rows)
+        return factor_separable(problem, spectrum, outputs, Moments.of(U, V, w), EV, alpha)
 
     def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with outputs cleaned at `alpha`, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
-            base = factor_projected(self.problem, self.spectrum, self.shortened_outputs, alpha)
+            base = self._factor_shortened(alpha)
         else:
             base = self._fixed_operator
         cleaned = _with_outputs(base, self.shortened_outputs)  # start with the shortened outputs
