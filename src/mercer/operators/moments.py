@@ -65,9 +65,9 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
-        sums = (self.u + other.u, self.v + other.v) if known else (None, None)
+        u, v = (self.u + other.u, self.v + other.v) if known else (None, None)
         uu, vu, vv = add(self.uu, other.uu), self.vu + other.vu, add(self.vv, other.vv)
-        return Moments(self.n + other.n, uu, vu, vv, *sums, self.pairs + other.pairs)
+        return Moments(self.n + other.n, uu, vu, vv, u, v, self.pairs + other.pairs)
 
     @property
     def covariance(self) -> Array:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +165,8 @@ class Checkpoint:
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         n, pairs, *sums = (arrays[f"{i}.{name}"] for name in SUMS)
-        return Moments(float(n), *(like(A, gathering.probe[0]) for A in sums), pairs=int(pairs))
+        found = Moments(float(n), *(like(A, gathering.probe[0]) for A in sums))
+        return replace(found, pairs=int(pairs))
 
     def _require_equal(self, saved: np.ndarray, current: np.ndarray, name: str) -> None:
         """Raise an error if a saved array differs from the array of the current run."""
