@@ -7,6 +7,7 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer
 
 import mercer
@@ -227,6 +228,7 @@ def test_the_report_is_one_file(tmp_path, vectors):
     ("parameters", "message"),
     [
         ({"output": "nothing"}, "no column 'nothing'"),
+        ({"output": []}, "no column to predict"),
         ({"inputs": ["a", "zz"], "output": "c"}, "no column 'zz'"),
         ({"output": {"c": "song"}}, "output\\['c'\\] must be one of number"),
         ({"inputs": {"a": "song"}, "output": "c"}, "inputs\\['a'\\] must be one of number"),
@@ -235,6 +237,12 @@ def test_the_report_is_one_file(tmp_path, vectors):
 def test_what_is_not_there_is_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         auto(**parameters).fit({"a": [1.0, 2.0, 3.0, 5.0], "c": [1.0, 2.0, 3.0, 4.0]})
+
+
+@pytest.mark.parametrize("method", ["predict", "explain", "evaluate", "score"])
+def test_a_model_must_be_fitted(method):
+    with pytest.raises(NotFittedError):
+        getattr(auto(), method)([[1.0]])
 
 
 def test_rows_without_an_output_are_left_out():

@@ -249,10 +249,12 @@ class AutoDependency(LearntFromTable):
 
     def _output_names(self, table: Table) -> list[Name]:
         """Return the names of the output columns: those given, or the last column."""
-        if self.output is None:
-            special = {self.groups, self.id}
-            return [name for name in table.columns if name not in special][-1:]
-        return table.names(as_list(self.output))
+        names = [name for name in table.columns if name not in (self.groups, self.id)][-1:]
+        if self.output is not None:
+            names = table.names(as_list(self.output))
+        if not names:
+            raise BadTable(f"{table.source} has no column to predict: name it in output.")
+        return names
 
     def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
         """Return the names of the input columns, none of which is an output."""

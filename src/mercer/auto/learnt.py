@@ -227,10 +227,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         k : int, default=5
             The number of training rows for each prediction.
         """
-        explanations = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
+        rows = self._read_inputs(X)[1]
         return [
-            [(self._training_row(i), weight, self._format_output(item)) for i, weight, item in rows]
-            for rows in explanations
+            [(self._training_row(i), weight, self._format_output(item)) for i, weight, item in best]
+            for best in self.best_estimator_.explain(rows, k=k)
         ]
 
     def _training_row(self, i: int) -> int:
@@ -349,7 +349,8 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         y : table, default=None
             The true outputs, if they are not columns of X.
         """
-        return metrics_by_name(self.outputs_, *self._true_and_predicted(X, y))
+        known = self._true_and_predicted(X, y)
+        return metrics_by_name(self.outputs_, *known)
 
     def _true_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
         """Return the true and the predicted outputs of the rows X."""

@@ -142,8 +142,6 @@ def _choose_columns(
     from ...auto.kinds.guess import with_guesses
 
     outputs = model._output_names(table)
-    if not outputs:
-        raise ValueError(f"{table.source} has no column to predict.")
     inputs = model._input_names(table, outputs)
     if not inputs:
         raise ValueError(f"{table.source} has one column: an input and an output are required.")

@@ -120,7 +120,7 @@ def _convert_column(values: Any) -> Any:
     return [None if _is_missing(c) else _period_start(c) for c in cells]
 
 
-def _without_mask(values: np.ma.MaskedArray) -> Any:
+def _without_mask(values: Any) -> Any:
     """Convert a masked array to an array or a list in which masked entries are missing."""
     if values.dtype.kind in "mM":
         return values.filled(np.array("NaT", dtype=values.dtype))
