@@ -120,7 +120,7 @@ def mutated(array, rng):
     if way == 1:
         return array[..., None]
     if way == 2:
-        return np.full_like(array, [np.nan, np.inf, -1e308][rng.integers(3)])
+        return np.full_like(array, [np.nan, np.inf, -1e308][rng.integers(3)], dtype=float)
     if way == 3:
         return array.astype(str)
     return array.ravel()[:0] if way == 4 else np.array(array.tolist() if array.ndim else 1 + 1j)
