@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items
-from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel, as_kernel
@@ -22,42 +21,8 @@ from ..problem import Want, positive_alpha
 from ..solvers import Factorization
 from .scoring import AUTO_SCORING, scores_decoded
 
-
-class Candidate(NamedTuple):
-    """A factored ridge problem to choose from, with decoders fitted on its outputs.
-
-    Attributes
-    ----------
-    factorization, decoders
-        The problem, factored for all ridges, and the decoders to try with it.
-    risks
-        The mean squared error at each ridge where it is known already, as for a stream; else None.
-    """
-
-    factorization: Factorization
-    decoders: list[Decoder]
-    risks: Sequence[float] | None = None
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One combination of kernels, decoder, loss and ridge, with its scores.
-
-    Attributes
-    ----------
-    factorization, decoder
-        What was tried: the factorisation of a problem.
-    row
-        What is reported of it: both kernels, decoder and loss as text, "alpha", the left-out
-        "risk", the "score" if there is scoring, and the log "evidence", or with
-        criterion="density" the log density of left-out outputs.
-    """
-
-    factorization: Factorization
-    decoder: Decoder
-    row: dict[str, Any]
-
-
+Candidate = tuple[Factorization, list[Decoder], Sequence[float] | None]
+"""A factored ridge problem, the decoders to try with it, and the risk at each ridge if known."""
 LIKELIHOODS = ("evidence", "density")
 CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
@@ -79,13 +44,16 @@ def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
 
 @dataclass(frozen=True)
 class Choices:
-    """The kernels, output kernels, decoders, losses and ridges that a search chooses from."""
+    """The kernels, output kernels, decoders and losses to choose from, and what to compute.
+
+    `want` has the ridges, and what each solver has to compute.
+    """
 
     kernels: list[OperatorKernel]
     output_kernels: list[Kernel]
     decoders: list[Decoder | None]
     losses: list[Loss | None]
-    alphas: Sequence[float]
+    want: Want
 
     @classmethod
     def of(cls, model: Any) -> Choices:
@@ -105,7 +73,21 @@ class Choices:
                 'give scoring=, a metric of the decoded outputs, or "auto".'
             )
         losses = [checked_loss(loss) for loss in parameter_list(model, "loss")]
-        return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
+        default = RBF("ard") if model.search == "gradient" else None
+        kernels = [
+            as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
+        ]
+        robust = any(loss is not None for loss in losses)
+        want = Want(
+            ridges_of(model),
+            left_out=True,
+            left_out_method="refit" if robust or any(k.learnt for k in kernels) else "closed",
+            folds=model.cv,
+            solver=model.solver,
+            relative=isinstance(model.alphas, str),
+            moves=model.criterion in LIKELIHOODS,
+        )
+        return cls(kernels, outputs, decoders, losses, want)
 
     def with_unlabelled(self, unlabelled: Items) -> Choices:
         """Return the choices with input kernels that also learn from inputs without outputs."""
@@ -166,7 +148,7 @@ class Choices:
 
     def _check_refits(self, model: Any) -> None:
         """Raise an error for choices whose left-out error needs refits that are not possible."""
-        if not self.robust and not any(kernel.learnt for kernel in self.kernels):
+        if self.want.left_out_method == "closed":
             return
         if model.criterion != "loo":
             raise ValueError(
@@ -181,12 +163,6 @@ class Choices:
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
 
-    @property
-    def left_out_method(self) -> str:
-        """The method of left-out predictions: "closed" for a closed form, "refit" for new fits."""
-        learnt = any(kernel.learnt for kernel in self.kernels)
-        return "refit" if learnt or self.robust else "closed"
-
 
 def parameter_list(model: Any, name: str) -> list:
     """Return a parameter of the model as a list; a single value becomes a list of one."""
@@ -198,14 +174,6 @@ def parameter_list(model: Any, name: str) -> list:
     return given
 
 
-def kernels_of(model: Any) -> list[OperatorKernel]:
-    """Return the operator-valued kernels of a model; None stands for a default kernel."""
-    default = RBF("ard") if model.search == "gradient" else None
-    return [
-        as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
-    ]
-
-
 def ridges_of(model: Any) -> Sequence[float]:
     """Return the ridges `alphas` of a model; for "auto", relative to the scale of the data."""
     if isinstance(model.alphas, str):
@@ -215,17 +183,6 @@ def ridges_of(model: Any) -> Sequence[float]:
     if np.size(model.alphas) == 0:
         raise ValueError("alphas is empty: give at least one ridge.")
     return [positive_alpha(alpha) for alpha in np.ravel(model.alphas)]
-
-
-def group_by_scalar_kernel(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
-    """Group kernels with equal scalar kernels; a kernel that is not separable is a group of one."""
-    if len(kernels) == 1:
-        return [list(kernels)]
-    gathered: dict[str, list[OperatorKernel]] = {}
-    for i, kernel in enumerate(kernels):
-        key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
-        gathered.setdefault(key, []).append(kernel)
-    return list(gathered.values())
 
 
 def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:

@@ -18,13 +18,13 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
-from ..operators.separable import fit_about_means
-from ..problem import Problem, Side, Want
+from ..operators.separable import fit_about_means, group_by_scalar_kernel
+from ..problem import Problem, Side
 from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming_block
-from .choice import Candidate, Choices, absolute_ridges, group_by_scalar_kernel
+from .choice import Candidate, Choices, absolute_ridges
 from .pairs import TrainingPairs
 from .scoring import AUTO_SCORING
 
@@ -265,7 +265,6 @@ def stream_candidates(
     model: Any,
     choices: Choices,
     gathered: Gathered,
-    want: Want,
     source: Source | None,
     validation: Any,
 ) -> list[Candidate]:
@@ -274,7 +273,8 @@ def stream_candidates(
     Risks are those of the validation pairs, else of all left-out pairs, in one more reading of
     `source`. They are None where there is nothing to read again: then the sample is left out.
     """
-    cache, left_out = Cache(), want.left_out or model.decoder_.calibrates
+    cache, want = Cache(), choices.want
+    left_out = want.left_out or model.decoder_.calibrates
     grouped: list[list[tuple[Factorization, list[float]]]] = []
     for number, group in enumerate(group_by_scalar_kernel(choices.kernels)):
         problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
@@ -294,7 +294,4 @@ def stream_candidates(
         sums = [LeftOutSums.of(group) for group in grouped]
         total = source.map_reduce(gathered.expected, partial(left_out_squares, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(factorizations))
-    return [
-        Candidate(one, [model.decoder_], own)
-        for one, own in zip(factorizations, risks, strict=True)
-    ]
+    return [(one, [model.decoder_], own) for one, own in zip(factorizations, risks, strict=True)]

@@ -15,12 +15,11 @@ from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want, positive_alpha
-from ..solvers import BlockConjugateGradient
+from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Candidate, Choices, Trial
+from .choice import Candidate, Choices
 from .gathered import Gathered, why_not_streamable
-from .pairs import GivenData
 from .ridge import RidgeEstimator
 
 
@@ -147,28 +146,26 @@ class KernelDependency(RidgeEstimator):
             The weight of each pair in the fit; zero leaves a pair out. For pairs given in blocks:
             one array for all pairs, or the weights inside each block.
         """
-        self._fit(self._choices(), GivenData(X, y, groups, unlabelled, sample_weight))
+        self._fit(self._choices(), X, y, groups, unlabelled, sample_weight)
         return self
 
     def _choices(self) -> Choices:
         """Return the parameters of the model as lists of one entry."""
+        left_out = self._needs_left_out or self.symmetries is not None
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
             [self.decoder],
             [checked_loss(self.loss)],
-            [positive_alpha(self.alpha)],
+            Want([positive_alpha(self.alpha)], left_out, solver=self.solver),
         )
 
-    def _want(self, choices: Choices) -> Want:
-        """Return what the solver has to compute: the solution at one ridge."""
-        left_out = self._needs_left_out or self.symmetries is not None
-        return Want(choices.alphas, left_out, solver=self.solver)
-
-    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the only candidate with its decoder, at the ridge `alpha`."""
-        (only,) = candidates
-        return Trial(only.factorization, only.decoders[0], {"alpha": choices.alphas[0]})
+    def _select(
+        self, candidates: Iterable[Candidate], choices: Choices
+    ) -> tuple[Factorization, Decoder, float]:
+        """Return the only factored problem with its decoder, at the ridge `alpha`."""
+        ((factorization, (decoder,), _),) = candidates
+        return factorization, decoder, choices.want.alphas[0]
 
     # -- streams ------------------------------------------------------------------------------
 

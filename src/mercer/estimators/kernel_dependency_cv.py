@@ -16,15 +16,14 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Want
-from ..solvers import BlockConjugateGradient
+from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import LIKELIHOODS, Candidate, Choices, Trial, random_rows
+from .choice import Candidate, Choices, random_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
 from .gathered import check_stream_choice
-from .pairs import GivenData, TrainingPairs, split_unlabelled
+from .pairs import TrainingPairs, split_unlabelled
 from .ridge import RidgeEstimator
 from .scoring import AUTO_SCORING
 from .selection import Selection, nested_score
@@ -197,42 +196,32 @@ class KernelDependencyCV(RidgeEstimator):
         """
         choices = self._choices()
         choices.check(self, groups)
-        given = GivenData(X, y, groups, unlabelled, sample_weight)
-        self._fit(choices, given, validation)
+        self._fit(choices, X, y, groups, unlabelled, sample_weight, validation)
         if validation is not None:  # the choice was made by the risks of other pairs
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
-            labelled = split_unlabelled(given)
-            self.nested_risk_, self.nested_score_ = nested_score(self, labelled, self.nested)
+            X, y, groups, _, weights = split_unlabelled(X, y, groups, unlabelled, sample_weight)
+            found = nested_score(self, X, y, groups, weights, self.nested)
+            self.nested_risk_, self.nested_score_ = found
         return self
 
     def _choices(self) -> Choices:
         """Return the lists of parameters to choose from."""
         return Choices.of(self)
 
-    def _want(self, choices: Choices) -> Want:
-        """Return what the solver has to compute: left-out predictions at all ridges."""
-        return Want(
-            choices.alphas,
-            left_out=True,
-            left_out_method=choices.left_out_method,
-            folds=self.cv,
-            solver=self.solver,
-            relative=isinstance(self.alphas, str),
-            moves=self.criterion in LIKELIHOODS,
-        )
-
     @property
     def _uses_default_kernels(self) -> bool:
         """Whether no kernel was given, so that one of the default kernels is chosen."""
         return self.kernel is None and self.search == "grid"
 
-    def _prepare(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
+    def _prepare(
+        self, choices: Choices, X: Items, y: Items, *data: Any
+    ) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and the choices with default or learnt kernels filled in."""
         if self._uses_default_kernels:
-            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(given.X)]
+            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
             choices = replace(choices, kernels=kernels)
-        choices, pairs = super()._prepare(choices, given)
+        choices, pairs = super()._prepare(choices, X, y, *data)
         if self._uses_default_kernels and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
             choices = replace(
                 choices, kernels=[self._choose_kernel_on_subset(choices.kernels, pairs)]
@@ -268,11 +257,11 @@ class KernelDependencyCV(RidgeEstimator):
             some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
         return next(kernel for kernel in kernels if same(kernel, some.kernel_))
 
-    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the trial with the best left-out predictions, and store the scores of all."""
-        selection = Selection(self, choices)
-        trials = (trial for one in candidates for trial in selection.trials(one, want))
-        best, rows = selection.best(trials)
+    def _select(
+        self, candidates: Iterable[Candidate], choices: Choices
+    ) -> tuple[Factorization, Decoder, float]:
+        """Return the choice with the best left-out predictions, and store the scores of all."""
+        best, rows = Selection(self, choices).best(candidates)
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -280,14 +269,14 @@ class KernelDependencyCV(RidgeEstimator):
         if problem.gathered is None:
             warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
             warn_of_data(problem)
-        return best
+        return best.factorization, best.decoder, best.row["alpha"]
 
     def _most_steps(self) -> int:
         """Return the number of combinations of parameters; 0 if the parameters are invalid."""
         try:
-            choices = Choices.of(self)
+            choices = self._choices()
             kernels = len(choices.kernels) * len(choices.output_kernels)
-            return kernels * len(choices.losses) * len(choices.alphas)
+            return kernels * len(choices.losses) * len(choices.want.alphas)
         except (TypeError, ValueError):
             return 0  # the fit reports invalid parameters
 

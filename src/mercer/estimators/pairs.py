@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -88,25 +88,16 @@ class TrainingPairs:
         return Side(fitted, items, features, self.sample, map)
 
 
-class GivenData(NamedTuple):
-    """The arguments of `fit`, as given by the user."""
-
-    X: Items
-    y: Items
-    groups: Items | None = None
-    unlabelled: Items | None = None
-    weights: Any = None
-
-
-def split_unlabelled(given: GivenData) -> GivenData:
-    """Move inputs whose output is None from the pairs to the unlabelled inputs."""
-    X, y, groups, unlabelled, weights = given
+def split_unlabelled(
+    X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
+) -> tuple[Items, Items, Items | None, Items | None, Any]:
+    """Return the arguments with inputs whose output is None moved to the unlabelled inputs."""
     texts = dtype_name(y) in TEXTS
     if not isinstance(y, list | tuple) and not texts and dtype_name(y) != "object":
-        return given
+        return X, y, groups, unlabelled, weights
     missing = np.array([is_missing(item) if texts else item is None for item in y], dtype=bool)
     if not missing.any():
-        return given
+        return X, y, groups, unlabelled, weights
     if count(X) != len(missing):
         raise ValueError(
             f"X and y must have the same length, None for an unknown output: got {count(X)} "
@@ -121,7 +112,7 @@ def split_unlabelled(given: GivenData) -> GivenData:
     more = _join_batches(rows_of(X, unknown), unlabelled)
     weights = sample_weights(weights, len(missing))
     weights = None if weights is None else weights[known]
-    return GivenData(rows_of(X, known), list(rows_of(y, known)), groups, more, weights)
+    return rows_of(X, known), list(rows_of(y, known)), groups, more, weights
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:

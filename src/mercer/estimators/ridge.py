@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,20 +12,21 @@ import numpy as np
 from .._base.arrays import Items, count
 from .._base.parameters import boolean, integer
 from .._base.plan import Plan, Sizes
+from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
-from ..losses import Loss
-from ..operators import Covariance, OperatorKernel, Separable
+from ..operators import Covariance, Separable
+from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, factor
+from ..solvers import Cache, Factorization, factor
 from ..solvers.route import plan, plan_of
 from ..sources import Source, Stream, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
-from .choice import Candidate, Choices, Trial, calibrated, group_by_scalar_kernel
+from .choice import Candidate, Choices, calibrated
 from .fitted import Fitted
 from .gathered import Gathered, as_separable, stream_candidates
-from .pairs import GivenData, TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
+from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .refuse_symmetries import check_symmetries, symmetry_of
 from .ridge_predictions import RidgePredictions
 
@@ -52,11 +52,7 @@ class RidgeEstimator(RidgePredictions):
         return None
 
     def _choices(self) -> Choices:
-        """Return the kernels, output kernels, decoders, losses and ridges to choose from."""
-        raise NotImplementedError
-
-    def _want(self, choices: Choices) -> Want:
-        """Return what the solver has to compute: the ridges, and whether examples are left out."""
+        """Return what to choose from, and what the solver has to compute."""
         raise NotImplementedError
 
     def _scalar_kernels(self) -> list[Kernel]:
@@ -75,17 +71,25 @@ class RidgeEstimator(RidgePredictions):
 
     # -- the path of a fit --------------------------------------------------------------------
 
-    def _fit(self, choices: Choices, given: GivenData, validation: Any = None) -> None:
+    def _fit(
+        self,
+        choices: Choices,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        unlabelled: Items | None,
+        weights: Any,
+        validation: Any = None,
+    ) -> None:
         """Fit the model: factor the problems of all choices, select one, and store its solution."""
-        source = self._as_source(given, validation)
+        source = self._as_source(X, y, groups, weights, validation)
         if source is not None:
-            self._refuse_in_streams(choices, given.unlabelled, validation)
+            self._refuse_in_streams(choices, unlabelled, validation)
             with source.running():
                 self._fit_moments(self._gathered(source, choices), choices, source, validation)
             return
-        choices, pairs = self._prepare(choices, split_unlabelled(given))
-        want = self._want(choices)
-        self._store(self._select(self._candidates(choices, pairs, want), choices, want), want)
+        choices, pairs = self._prepare(choices, X, y, groups, unlabelled, weights)
+        self._store(*self._select(self._candidates(choices, pairs), choices), choices.want)
 
     def _fit_moments(
         self,
@@ -95,19 +99,20 @@ class RidgeEstimator(RidgePredictions):
         validation: Any = None,
     ) -> None:
         """Fit the model to moments of a stream; a choice may read the source once more."""
-        want, again = self._want(choices), source if self.chooses else None
         self._store_stream(gathered)
-        candidates = stream_candidates(self, choices, gathered, want, again, validation)
-        self._store(self._select(candidates, choices, want), want)
+        again = source if self.chooses else None
+        candidates = stream_candidates(self, choices, gathered, again, validation)
+        self._store(*self._select(candidates, choices), choices.want)
 
-    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the trial whose solution is stored, with its decoder and ridge."""
+    def _select(
+        self, candidates: Iterable[Candidate], choices: Choices
+    ) -> tuple[Factorization, Decoder, float]:
+        """Return the factored problem, the decoder and the ridge of the model."""
         raise NotImplementedError
 
-    def _candidates(
-        self, choices: Choices, pairs: TrainingPairs, want: Want
-    ) -> Iterator[Candidate]:
+    def _candidates(self, choices: Choices, pairs: TrainingPairs) -> Iterator[Candidate]:
         """Yield the factored ridge problem of each choice, with the decoders to try."""
+        want = choices.want
         for output in choices.output_kernels:
             side, cache = pairs.side(output, pairs.y, self.output_features), Cache()
             decoders = [
@@ -116,93 +121,89 @@ class RidgeEstimator(RidgePredictions):
             left_out = want.left_out or any(decoder.calibrates for decoder in decoders)
             for problem in self._problems(choices, side, pairs):
                 factorization = factor(problem, replace(want, left_out=left_out), cache)
-                yield Candidate(factorization, decoders)
+                yield factorization, decoders, None
 
-    def _first_problem(self, *given: Any) -> tuple[Problem, Want]:
+    def _first_problem(self, *data: Any) -> tuple[Problem, Want]:
         """Return the ridge problem of the first choices, and what the solver has to compute.
 
-        The arguments are those of `GivenData`.
+        The arguments are those of `_prepare` after the choices.
         """
-        choices, pairs = self._prepare(self._choices(), split_unlabelled(GivenData(*given)))
+        choices, pairs = self._prepare(self._choices(), *data)
         outputs = pairs.side(choices.output_kernels[0], pairs.y, self.output_features)
-        return next(self._problems(choices, outputs, pairs)), self._want(choices)
+        return next(self._problems(choices, outputs, pairs)), choices.want
 
     # -- pairs in memory ----------------------------------------------------------------------
 
-    def _prepare(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
+    def _prepare(
+        self,
+        choices: Choices,
+        X: Items,
+        y: Items,
+        groups: Items | None = None,
+        unlabelled: Items | None = None,
+        weights: Any = None,
+    ) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and choices adapted to the device and to unlabelled inputs."""
-        items, groups, weights = given.X, given.groups, given.weights
-        if given.unlabelled is not None:
-            choices = choices.with_unlabelled(given.unlabelled)
+        given, y, groups, unlabelled, weights = split_unlabelled(X, y, groups, unlabelled, weights)
+        if unlabelled is not None:
+            choices = choices.with_unlabelled(unlabelled)
         kernels = [kernel.inputs for kernel in choices.kernels]
         if self.device is not None:
             choices = choices.on_device(self.device)
             kernels = [OnDevice(kernel, self.device) for kernel in kernels]
         self._check_parameters()
-        X, y = self._check_pairs(kernels[0], choices.output_kernels[0], items, given.y)
+        X, y = self._check_pairs(kernels[0], choices.output_kernels[0], given, y)
         warn_if_constant(choices.output_kernels[0], y)
         n, kept = count(y), None
         if weights is not None:
-            kept, weights, groups, (X, y, items) = drop_zero_weights(weights, groups, X, y, items)
+            kept, weights, groups, (X, y, given) = drop_zero_weights(weights, groups, X, y, given)
         labels = None if groups is None else group_labels(groups, count(y))
         finite = self.features is not None or all(kernel.features for kernel in kernels)
         compact = self.output_features is not None or choices.output_kernels[0].features is not None
         sample = None
         if finite and compact and not kernels[0].pairwise:  # fitted on the same pairs as a stream
             sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
-        return choices, TrainingPairs(X, y, labels, weights, items, sample)
+        return choices, TrainingPairs(X, y, labels, weights, given, sample)
 
     # -- problems -----------------------------------------------------------------------------
 
     def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
         """Yield the ridge problem of each kernel; equal scalar kernels are fitted once."""
         for group in group_by_scalar_kernel(choices.kernels):
-            inputs = None
-            for kernel, loss in product(group, choices.losses):
-                problem = self._problem(kernel, outputs, pairs, loss, inputs)
-                inputs = problem.inputs
-                yield problem
-
-    def _problem(
-        self,
-        kernel: OperatorKernel,
-        outputs: Side,
-        pairs: TrainingPairs,
-        loss: Loss | None,
-        inputs: Side | None = None,
-    ) -> Problem:
-        """Return the ridge problem of one kernel; `inputs` is its input side, None to fit it."""
-        if not kernel.separable:
-            inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
-        else:
-            kernel = kernel.separated()
-            if inputs is None:
-                inputs = pairs.side(kernel.inputs, pairs.X, self.features)
-            kernel = Separable(inputs.kernel, kernel.operator)
-        symmetry = None
-        if self.symmetries is not None:
-            symmetry = symmetry_of(self.symmetries, kernel, outputs, pairs.given)
-        return Problem(
-            inputs,
-            outputs,
-            kernel,
-            self.fit_intercept,
-            pairs.labels,
-            pairs.weights,
-            loss,
-            pairs.given,
-            symmetry=symmetry,
-        )
+            first = group[0]
+            if first.separable:
+                inputs = pairs.side(first.separated().inputs, pairs.X, self.features)
+            else:
+                inputs = Side(first.inputs, pairs.X, self.features, pairs.sample)
+            for kernel in group:
+                if kernel.separable:
+                    kernel = Separable(inputs.kernel, kernel.separated().operator)
+                symmetry = None
+                if self.symmetries is not None:
+                    symmetry = symmetry_of(self.symmetries, kernel, outputs, pairs.given)
+                for loss in choices.losses:
+                    yield Problem(
+                        inputs,
+                        outputs,
+                        kernel,
+                        self.fit_intercept,
+                        pairs.labels,
+                        pairs.weights,
+                        loss,
+                        pairs.given,
+                        symmetry=symmetry,
+                    )
 
     # -- streams ------------------------------------------------------------------------------
 
-    def _as_source(self, given: GivenData, validation: Any = None) -> Source | None:
+    def _as_source(
+        self, X: Items, y: Items, groups: Items | None, weights: Any, validation: Any
+    ) -> Source | None:
         """Return the pairs as a source of blocks if they are read in blocks, else None.
 
         Arrays on disk are read in blocks, unless the fit of a kernel is exact. Pairs that are
         judged by other pairs (`validation`) are a stream of one block.
         """
-        X, y, groups, _, weights = given
         exact = self.features is None and isinstance(X, np.memmap)
         if exact and all(kernel.features for kernel in self._scalar_kernels()):
             exact = False
@@ -231,16 +232,18 @@ class RidgeEstimator(RidgePredictions):
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
         """Read a source; return its moments under the scalar kernels of all choices."""
         self._check_parameters()
-        operator_valued = self.features is not None and self.features.operator_valued
-        kernels = choices.kernels if operator_valued else [*map(as_separable, choices.kernels)]
-        scalars = [group[0].inputs for group in group_by_scalar_kernel(kernels)]
+        if self.features is None or not self.features.operator_valued:
+            for kernel in choices.kernels:
+                as_separable(kernel)  # raises an error for other kernels
+        scalars = [group[0].inputs for group in group_by_scalar_kernel(choices.kernels)]
         return Gathered.of(source, self, scalars, choices.output_kernels[0])
 
     # -- solutions ----------------------------------------------------------------------------
 
-    def _store(self, trial: Trial, want: Want) -> None:
-        """Solve at the ridge of a trial, store the fitted attributes, and calibrate the decoder."""
-        factorization, alpha = trial.factorization, trial.row["alpha"]
+    def _store(
+        self, factorization: Factorization, decoder: Decoder, alpha: float, want: Want
+    ) -> None:
+        """Solve at the ridge alpha, store the fitted attributes, and calibrate the decoder."""
         problem = factorization.problem
         if problem.symmetry is not None:
             check_symmetries(factorization, alpha, want)
@@ -259,9 +262,9 @@ class RidgeEstimator(RidgePredictions):
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
         if factorization.leaves_out:
             self.fitted_.keep(factorization)
-        self.decoder_ = trial.decoder
-        if trial.decoder.calibrates:
-            self.decoder_ = calibrated(trial.decoder, self.loo_embed(), self.outputs_)
+        self.decoder_ = decoder
+        if decoder.calibrates:
+            self.decoder_ = calibrated(decoder, self.loo_embed(), self.outputs_)
 
     def _store_stream(self, gathered: Gathered) -> None:
         """Store sample, moments and output kernel of a stream; fit the decoder on the sample."""

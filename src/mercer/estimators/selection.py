@@ -17,11 +17,11 @@ from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
 from ..losses import tau_risk
-from ..problem import Problem, Want
+from ..problem import Problem
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
-from .choice import LIKELIHOODS, Candidate, Choices, Trial, absolute_ridges, calibrated
-from .pairs import GivenData, group_labels, rows_of
+from .choice import LIKELIHOODS, Candidate, Choices, absolute_ridges, calibrated, parameter_list
+from .pairs import group_labels, rows_of
 from .scoring import (
     AUTO_SCORING,
     FixedPredictions,
@@ -34,6 +34,25 @@ from .scoring import (
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is chosen unless the risk of another is smaller by more than this
 fraction (larger for curves) and by more than the standard error of the difference."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One combination of kernels, decoder, loss and ridge, with its scores.
+
+    Attributes
+    ----------
+    factorization, decoder
+        What was tried: the factorisation of a problem.
+    row
+        What is reported of it: both kernels, decoder and loss as text, "alpha", the left-out
+        "risk", the "score" if there is scoring, and the log "evidence", or with
+        criterion="density" the log density of left-out outputs.
+    """
+
+    factorization: Factorization
+    decoder: Decoder
+    row: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,10 +70,11 @@ class Selection:
     model: Any
     choices: Choices
 
-    def trials(self, candidate: Candidate, want: Want) -> Iterator[Trial]:
+    def _trials(self, candidate: Candidate) -> Iterator[Trial]:
         """Yield a trial for every ridge and decoder of one factored problem."""
         factorization, decoders, risks = candidate
-        problem, alphas = factorization.problem, absolute_ridges(factorization, want)
+        problem = factorization.problem
+        alphas = absolute_ridges(factorization, self.choices.want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
         scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
@@ -111,13 +131,14 @@ class Selection:
             FixedPredictions(predicted), model.scoring, truth, problem.inputs.items, weights
         )
 
-    def best(self, trials: Iterable[Trial]) -> tuple[Trial, list[dict]]:
+    def best(self, candidates: Iterable[Candidate]) -> tuple[Trial, list[dict]]:
         """Return the best trial (the first of equals), and a row of results for each trial.
 
         Among the default kernels a linear one is preferred to others that are better by no more
         than one standard error.
         """
         best, plain, rows = None, None, []
+        trials = (trial for candidate in candidates for trial in self._trials(candidate))
         steps = self.model._steps
         for trial in trials if steps is None else steps(trials, "trial"):
             rows.append(trial.row)
@@ -168,15 +189,17 @@ def _within_standard_error(one: Trial, best: Trial) -> bool:
     return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
 
 
-def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float]:
+def nested_score(
+    model: Any, X: Items, y: Items, groups: Items | None, weights: Any, folds: int
+) -> tuple[float, float]:
     """Return risk and score on outer folds, with parameters chosen within each training part.
 
     Parameters
     ----------
     model
         A `KernelDependencyCV`, cloned for every fold.
-    given
-        What it is fitted on.
+    X, y, groups, weights
+        What it is fitted on, as in `fit`.
     folds
         The number of folds; pairs of one group are in one fold.
 
@@ -186,7 +209,6 @@ def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float
         The mean squared distance in feature space, and the mean of `scoring` over the folds,
         each fold by its size; NaN without scoring.
     """
-    X, y, groups, _, weights = given
     labels = group_labels(groups, count(y))
     number = int(labels.max()) + 1
     if not is_integer(folds) or not 2 <= folds <= number:
@@ -208,7 +230,7 @@ def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float
 
 def _decoded_score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
     """Return the score of decoded predictions of X against y; NaN without scoring."""
-    decoders = len(Choices.of(model).decoders)
+    decoders = len(parameter_list(model, "decoder"))
     if not scores_decoded(model.scoring, model.output_kernel_, decoders):
         return float("nan")
     predicted = model.predict(X)

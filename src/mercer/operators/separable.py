@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, count, host, like, namespace
 from .._base.errors import NotSupported
 from .._base.linalg import eigh, frobenius_norm
-from .._base.parameters import parameters
+from .._base.parameters import fingerprint, parameters
 from .._base.symmetric import check_symmetric, full
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
@@ -245,6 +245,17 @@ def as_operator_kernel(
             f"{kernel} is an operator: multiply it by a scalar kernel, as in RBF() * {kernel}."
         )
     return Separable(as_kernel(kernel), Identity())
+
+
+def group_by_scalar_kernel(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
+    """Group kernels with equal scalar kernels; a kernel that is not separable is a group of one."""
+    if len(kernels) == 1:
+        return [list(kernels)]
+    groups: dict[str, list[OperatorKernel]] = {}
+    for i, kernel in enumerate(kernels):
+        key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
+        groups.setdefault(key, []).append(kernel)
+    return list(groups.values())
 
 
 def fit_clone(
