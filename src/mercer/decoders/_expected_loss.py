@@ -11,7 +11,7 @@ from .._base.arrays import Items, blocks, count, dense, host, object_array, take
 from .._base.errors import require
 from .._base.memory import ENTRIES
 from ..kernels import Kendall, Kernel, Labels, Spearman
-from ..kernels._sequences import as_given
+from ..kernels._sequences import restore_container
 from ..spaces.label_sets import OVERLAPS
 from .rankings import Borda, Kemeny
 
@@ -240,7 +240,7 @@ class EditLoss(ExpectedLoss):
         best, bounds = [], np.empty(len(C))
         for t, weights in enumerate(C):
             text, bounds[t] = self._local_search(weights)
-            best.append(as_given([self.symbol[code] for code in text], self.y[0]))
+            best.append(restore_container([self.symbol[code] for code in text], self.y[0]))
         return object_array(best), bounds
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..kernels._trees import FlatTree, flattened, nested, pair_hashes, postorder
+from ..kernels._trees import FlatTree, as_nested_tree, flat_trees, pair_hashes, postorder
 
 Below = tuple[int, int, int]
 """A production, a position among its children, and the production at that position."""
@@ -57,7 +57,7 @@ class Grammar:
         self.productions = list(self.number)
         self.roots = np.array([root for root, _, _ in read])
         self.sizes = np.array([size for _, size, _ in read])
-        self.chains = np.array([_longest_chain(nested(tree, "y")) for tree in trees])
+        self.chains = np.array([_longest_chain(as_nested_tree(tree, "y")) for tree in trees])
         self.by_label: dict[Hashable, list[int]] = {}
         for p, rule in enumerate(self.productions):
             self.by_label.setdefault(rule.label, []).append(p)
@@ -75,11 +75,11 @@ class Grammar:
 
         The number of the root is -1 for a tree that is a leaf. The counts are those of features.
         """
-        (flat,) = flattened([tree], name)
+        (flat,) = flat_trees([tree], name)
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
         bag: Counter = Counter()
-        for i, (node, children) in enumerate(postorder(nested(tree, name), name)):
+        for i, (node, children) in enumerate(postorder(as_nested_tree(tree, name), name)):
             if not is_inner(node):
                 continue
             p = number[i] = self.number.setdefault(production(node), len(self.number))
@@ -116,7 +116,7 @@ class Grammar:
         entries = []
         for row, tree in enumerate(trees):
             inner = tree.productions()[np.diff(tree.pointer) > 0]
-            keys = np.concatenate([inner, tree.pairs()])
+            keys = np.concatenate([inner, tree.production_pairs()])
             at = np.searchsorted(self._keys, keys, sorter=self._order)
             columns = self._order[np.minimum(at, len(self._order) - 1)]
             columns = columns[self._keys[columns] == keys]

@@ -141,7 +141,9 @@ class GromovWassersteinBarycenter(Decoder):
         proposals = []
         for size in dict.fromkeys(map(len, graphs)):
             X, C = self._barycentre(graphs, c / c.sum(), size)
-            rounded = (self.alphabet_.rounded(X, C, threshold) for threshold in self.thresholds)
+            rounded = (
+                self.alphabet_.nearest_graph(X, C, threshold) for threshold in self.thresholds
+            )
             proposals += [self.form_.write(graph) for graph in rounded]
         return proposals
 

@@ -11,7 +11,7 @@ from .._base.checks import Limits, bounded, finite, must
 from .._base.parameters import integer, parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
-from ..kernels._sequences import as_given
+from ..kernels._sequences import restore_container
 from ._path_graph import PathGraph
 from ._sequence_decoding import best_value, feature_blocks, is_automatic
 from .base import Decoder, Found, Ranked, unsuited_kernel
@@ -192,7 +192,7 @@ class NGramPath(Decoder):
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
-                as_given([symbols[c] for c in codes[path[:end]]], self.like_)
+                restore_container([symbols[c] for c in codes[path[:end]]], self.like_)
                 for path, end in zip(paths, ends, strict=True)
             ]
         )

@@ -12,7 +12,7 @@ from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Normalized, Productions
 from ..kernels._joint_items import items_of_first_kernel
-from ..kernels._trees import flattened
+from ..kernels._trees import flat_trees
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
 from ._grammar import Grammar, Rules, as_brackets, as_lists
@@ -140,7 +140,7 @@ class TreeChart(Decoder):
     def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
         """Return ranked (tree, score) pairs for each predicted point, and the gap of the first."""
         weights, items = points.frame.expansion(points.coordinates)
-        G = host(weights) @ self._grammar.counts_of(flattened(items_of_first_kernel(items), "y"))
+        G = host(weights) @ self._grammar.counts_of(flat_trees(items_of_first_kernel(items), "y"))
         competing = self._best_training_trees(points, k)
         ranked = []
         for t, rules in enumerate(self._rules(points)):

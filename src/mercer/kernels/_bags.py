@@ -89,7 +89,10 @@ def inner_products(A: Bags, B: Bags) -> np.ndarray:
 
 
 def sum_over_shared_features(loop: Any, F: Any, G: Any) -> np.ndarray:
-    """Return the (rows of F, rows of G) matrix of sums that a compiled `loop` computes."""
+    """Return the matrix of sums over features that `loop` computes for rows of F and of G.
+
+    `loop` is one of the compiled loops of `_bag_loops`.
+    """
     rows, columns = sparse.csr_array(F), sparse.csc_array(G)
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
     for M in (rows, columns):

@@ -100,9 +100,9 @@ class CheckedGraph(Reducible):
     def flat_graph(
         self, node_label: str | None, edge_label: str | None, name: str = "y"
     ) -> FlatGraph:
-        """Return the `FlatGraph` with these attributes as labels, from the cache if possible.
+        """Return the graph as a `FlatGraph`, cached, with the given attributes as its labels.
 
-        `name` is the name of the graph in error messages.
+        `name` is what error messages call the graph.
         """
         key = node_label, edge_label
         if key not in self.views:

@@ -19,10 +19,10 @@ class JointItem:
         self.left, self.right = left, right
 
 
-def are_joint(A: Items) -> bool:
+def are_joint(items: Items) -> bool:
     """Return whether all items of a batch are `JointItem` objects."""
-    is_object_array = isinstance(A, np.ndarray) and A.dtype == object
-    return is_object_array and all(isinstance(item, JointItem) for item in A)
+    is_object_array = isinstance(items, np.ndarray) and items.dtype == object
+    return is_object_array and all(isinstance(item, JointItem) for item in items)
 
 
 def join_items(left: Items, right: Items) -> np.ndarray:
@@ -38,14 +38,14 @@ def _take_one(batch: Items, i: int) -> Any:
     return batch[[i]] if issparse(batch) else one(batch, i)
 
 
-def split_items(A: np.ndarray) -> tuple[Items, Items]:
+def split_items(items: np.ndarray) -> tuple[Items, Items]:
     """Split `JointItem` objects into the items for the left and those for the right kernel."""
-    return _stack_items([item.left for item in A]), _stack_items([item.right for item in A])
+    return _stack_items([item.left for item in items]), _stack_items([item.right for item in items])
 
 
-def items_of_first_kernel(A: Items) -> Items:
+def items_of_first_kernel(items: Items) -> Items:
     """Return the items as checked by the first kernel of a (nested) sum or product."""
-    return items_of_first_kernel(split_items(A)[0]) if are_joint(A) else A
+    return items_of_first_kernel(split_items(items)[0]) if are_joint(items) else items
 
 
 def _stack_items(items: list) -> Items:

@@ -12,7 +12,7 @@ import numpy as np
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
 from ..spaces.base import python_scalar
-from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 (others import them here)
+from ..spaces.sequences import all_texts
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def _code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(int)
 
 
-def as_given(symbols: Sequence[Any], like: Any) -> Any:
-    """Return symbols in a container of the type of `like`: a string, tuple, list or array."""
+def restore_container(symbols: Sequence[Any], like: Any) -> Any:
+    """Return symbols as a sequence of the type of `like`: a string, tuple, list or array."""
     if isinstance(like, str):
         return "".join(symbols)
     if isinstance(like, np.ndarray):

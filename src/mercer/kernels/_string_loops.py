@@ -45,8 +45,8 @@ def _shifted_run_weight(s, t, shift, weight_by_length):
 def fill_self_matches(start, stop, flat, starts, weight_by_length, out):
     """Set out[i] to the total weight of runs of equal symbols between sequence i and itself.
 
-    Sequence i is flat[starts[i]:starts[i + 1]], and worth[r] is the weight of the end of a run of
-    length r.
+    Sequence i is flat[starts[i]:starts[i + 1]], and weight_by_length[r] is the weight of the end of
+    a run of length r.
     """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
@@ -62,8 +62,9 @@ def fill_weighted_degree(
 ):
     """Write the weighted-degree kernel with shifts of all pairs of sequences to out.
 
-    Sequence i is flat[starts[i]:starts[i + 1]]. worth[r] is the weight of the end of a run of r
-    equal symbols, and gamma[|shift|] the weight of a shift.
+    Sequence i is flat[starts[i]:starts[i + 1]]. weight_by_length[r] is the weight of the end of a
+    run of r equal symbols, and gamma[|shift|] the weight of a shift. If `symmetric`, both batches
+    are the same and half of the pairs is computed.
     """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
@@ -108,7 +109,11 @@ def _subsequence_kernel(s, t, n, decay, first):
 def fill_subsequence_gram(
     start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
 ):
-    """Write the gap-weighted subsequence kernel of all pairs of sequences to out."""
+    """Write the gap-weighted subsequence kernel of all pairs of sequences to out.
+
+    Sequence i is flat[starts[i]:starts[i + 1]]; subsequences of `first` to n symbols count. If
+    `symmetric`, both batches are the same and half of the pairs is computed.
+    """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -120,7 +125,10 @@ def fill_subsequence_gram(
 
 @parallel
 def fill_subsequence_diag(start, stop, flat, starts, n, decay, first, out):
-    """Write the gap-weighted subsequence kernel of each sequence with itself to out."""
+    """Write the gap-weighted subsequence kernel of each sequence with itself to out.
+
+    The arguments are those of `fill_subsequence_gram`.
+    """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequence_kernel(s, s, n, decay, first)

@@ -57,7 +57,7 @@ class FlatTree:
                 out[inner] = mix_bits(self.label[inner], seed=14) + total
         return out
 
-    def pairs(self) -> np.ndarray:
+    def production_pairs(self) -> np.ndarray:
         """Return a hash of (parent's production, position, production) of each inner child."""
         productions, degree = self.productions(), np.diff(self.pointer)
         parent = np.repeat(productions, degree)
@@ -86,8 +86,8 @@ def pair_hashes(parent: Any, position: Any, child: Any) -> Any:
         return mix_bits(parent, seed=19) + mix_bits(child ^ mix_bits(position, 17), seed=18)
 
 
-def flattened(A: Items, name: str) -> np.ndarray:
-    """Return a batch of trees as `FlatTree` objects; `name` names the batch in error messages."""
+def flat_trees(A: Items, name: str) -> np.ndarray:
+    """Return a batch of trees as `FlatTree` objects; error messages call the batch `name`."""
     items = as_items(A, name)
     if all(isinstance(item, FlatTree) for item in items):
         return items
@@ -95,7 +95,7 @@ def flattened(A: Items, name: str) -> np.ndarray:
 
 
 def _flat_tree(item: Any, name: str) -> FlatTree:
-    """Return one tree as a `FlatTree`; `name` names the tree in error messages."""
+    """Return one tree as a `FlatTree`; error messages call it `name`."""
     if isinstance(item, FlatTree):
         return item
     if not isinstance(item, str | tuple | list):
@@ -104,7 +104,7 @@ def _flat_tree(item: Any, name: str) -> FlatTree:
             f"got {item!r:.60}."
         )
     labels, children = [], []
-    for node, below in postorder(nested(item, name), name):
+    for node, below in postorder(as_nested_tree(item, name), name):
         labels.append(node[0] if isinstance(node, tuple | list) else node)
         children.append(below)
     return FlatTree(labels, children)
@@ -127,8 +127,8 @@ def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
         number += 1
 
 
-def nested(item: Any, name: str) -> Any:
-    """Return a bracketed string as nested lists (label, child, …), and other trees unchanged."""
+def as_nested_tree(item: Any, name: str) -> Any:
+    """Return a bracketed string as nested lists [label, child, …]; return other trees unchanged."""
     return _parse_brackets(item, name) if isinstance(item, str) else item
 
 

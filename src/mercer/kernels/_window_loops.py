@@ -11,8 +11,8 @@ OUTSIDE = 1 << 40
 
 
 @compiled
-def mixed(key, value):
-    """Return a new 64-bit hash of the hash `key` and one more integer."""
+def extend_hash(key, value):
+    """Return the 64-bit hash `key` with one more integer hashed into it."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
@@ -38,7 +38,7 @@ def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
         first, last = starts[rows[n]], starts[rows[n] + 1]
         here = first + positions[n]
         for f in range(len(windows)):
-            key = mixed(mixed(SEED, f + 1), flat[here] + 2)
+            key = extend_hash(extend_hash(SEED, f + 1), flat[here] + 2)
             for position in range(here + windows[f, 0], here + windows[f, 1] + 1):
-                key = mixed(key, _symbol_code(flat, first, last, position))
+                key = extend_hash(key, _symbol_code(flat, first, last, position))
             keys[n, f] = key

@@ -116,8 +116,8 @@ class Pair(Kernel):
         """Return the parameter gradients of both kernels, as functions of joint items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
-            left.under("left").on(lambda A: self._split(A)[0]),
-            right.under("right").on(lambda A: self._split(A)[1]),
+            left.prefixed("left").before(lambda A: self._split(A)[0]),
+            right.prefixed("right").before(lambda A: self._split(A)[1]),
         )
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
@@ -158,6 +158,7 @@ class Sum(Pair):
         """Return the concatenation of both features, each applied to the items of its kernel."""
 
         def own_items(A: Items, side: int) -> Items:
+            """Return the items for the left kernel (side 0) or the right kernel (side 1)."""
             return split_items(A)[side] if are_joint(A) else A
 
         return left.before(partial(own_items, side=0)).plus(
@@ -207,11 +208,14 @@ class Product(Pair):
     parameter_gradient = property(lambda self: self._product_rule(*self._parameter_gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
-        """Return the product's item or parameter gradient, given those of both factors."""
+        """Return the gradient of the product, given those of both factors.
+
+        Both are `ItemGradient` or both are `ParameterGradient` objects.
+        """
         return self._times_values(of_left, 1).plus(self._times_values(of_right, 0))
 
     def _times_values(self, gradient: Any, other: int) -> Any:
-        """Return the gradient of one factor times the values of the other factor, parts[other]."""
+        """Return the gradient of one factor times the values of the other, self.parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._kernels_and_items(A, B)[other]

@@ -31,6 +31,7 @@ def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fitted(self: Kernel, *args: Any, **keywords: Any) -> Any:
+        """Return a frozen kernel itself, and any other kernel after the fit."""
         return self if self.frozen_ else fit(self, *args, **keywords)
 
     return fitted

@@ -21,7 +21,7 @@ AnyFunction = Callable[[Any], Any]
 
 
 def composed(first: AnyFunction | None, second: AnyFunction | None) -> Any:
-    """Return the function A ↦ second(first(A)), or None if one of the two is None."""
+    """Return the function A ↦ second(first(A)); None if either of the functions is None."""
     return None if first is None or second is None else lambda A: second(first(A))
 
 
@@ -77,13 +77,15 @@ class Features:
         both = self.sparse is not None or other.sparse is not None
 
         def dense(A: Items) -> Array:
+            """Return the features of both kernels side by side, as an array."""
             parts = [self(A), other(A)]
             return namespace(*parts).concat(parts, axis=1)
 
-        def hstacked(A: Items) -> csr_array:
+        def sparse(A: Items) -> csr_array:
+            """Return the features of both kernels side by side, as a sparse matrix."""
             return csr_array(hstack([self.rows(A), other.rows(A)]))
 
-        return Features(dense, hstacked if both else None)
+        return Features(dense, sparse if both else None)
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class Radial:
         """Return the `Radial` of scale · k; `scale` is a number or a function that returns one."""
 
         def times(function: Any) -> Any:
+            """Return the function times the scale; None for None."""
             factor = scale if callable(scale) else lambda: scale
             return None if function is None else lambda D2: factor() * function(D2)
 
@@ -133,9 +136,11 @@ class Radial:
         ours, theirs = self.bending, other.bending
 
         def slope(D2: Array) -> Array:
+            """Return minus the first derivative of the product."""
             return self.slope(D2) * other.value(D2) + self.value(D2) * other.slope(D2)
 
         def curvature(D2: Array) -> Array:
+            """Return the second derivative of the product."""
             assert left is not None and right is not None
             mixed = 2.0 * self.slope(D2) * other.slope(D2)
             return left(D2) * other.value(D2) + mixed + self.value(D2) * right(D2)
@@ -175,6 +180,7 @@ class Fourier:
         total = self.height + other.height
 
         def sample(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+            """Draw each row from one of the two measures, with probabilities by their heights."""
             left, right = self.sample(random, shape), other.sample(random, shape)
             share = self.height / total if total > 0 else 0.5
             return np.where(random.uniform(size=(shape[0], 1)) < share, left, right)
@@ -246,6 +252,7 @@ class Multiple:
         copies, total = self.copies + other.copies, self.scale + other.scale
 
         def read(F: Array) -> Array:
+            """Return the weighted mean of the features that both multiples read."""
             width = F.shape[1] // copies * self.copies
             left, right = self.read(F[:, :width]), other.read(F[:, width:])
             return (self.scale / total) * left + (other.scale / total) * right

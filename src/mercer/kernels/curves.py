@@ -66,6 +66,7 @@ class CurveKernel(InnerProduct):
         """Derivatives with respect to the curves f, by the chain rule through the features R f."""
 
         def gradient_for(A: Array) -> ItemGradient:
+            """Return the gradient for curves with as many values as those of A."""
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
 
         return ItemGradient(
@@ -82,22 +83,30 @@ class CurveKernel(InnerProduct):
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
-        def slopes(A: Array) -> dict[str, Array]:
+        def metric_derivatives(A: Array) -> dict[str, Array]:
+            """Return the derivative of G with respect to each parameter, for curves such as A."""
             grid = self._grid(int(A.shape[1]))
 
-            def smoothed(kernel: CurveKernel) -> np.ndarray:
+            def smoothed_metric(kernel: CurveKernel) -> np.ndarray:
+                """Return the matrix G of a kernel after smoothing."""
                 G, S = kernel._metric(grid), smoother(grid, kernel.smoothing)
                 return S.T @ (np.diag(G) if G.ndim == 1 else G) @ S
 
-            return {name: like(parameter_derivative(smoothed, self, name), A) for name in values}
+            return {
+                name: like(parameter_derivative(smoothed_metric, self, name), A) for name in values
+            }
 
-        def diagonals(A: Array) -> dict[str, Array]:
-            return {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in slopes(A).items()}
+        def gram(A: Array, B: Array) -> dict[str, Array]:
+            """Return the derivative of k(A, B) with respect to each parameter."""
+            return {name: A @ M @ B.T for name, M in metric_derivatives(A).items()}
 
-        def grams(A: Array, B: Array) -> dict[str, Array]:
-            return {name: A @ M @ B.T for name, M in slopes(A).items()}
+        def diag(A: Array) -> dict[str, Array]:
+            """Return the derivatives of k(a, a) with respect to each parameter."""
+            xp = namespace(A)
+            derivatives = metric_derivatives(A).items()
+            return {name: xp.sum((A @ M) * A, axis=1) for name, M in derivatives}
 
-        return ParameterGradient.of_grams(values, grams, diagonals)
+        return ParameterGradient.of_grams(values, gram, diag)
 
 
 class L2(CurveKernel):

@@ -68,6 +68,7 @@ def squared_distances(A: Array, B: Array) -> Array:
     most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
     def recompute_cancelled(rows: slice) -> Array:
+        """Recompute the distances in some rows of D2 that have lost digits; return D2."""
         block = D2 if is_foreign(D2) else D2[rows]
         near = block < CANCELLED_DISTANCE * (left[rows, None] + most)
         if same and not is_foreign(D2):  # the diagonal is zero
@@ -162,6 +163,7 @@ def scaled_exp(A: Array, factor: float = 1.0) -> Array:
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
     def exponentiate(rows: slice) -> None:
+        """Replace some rows of A by exp(factor · A)."""
         block = A[rows]
         block *= factor
         np.exp(block, out=block)
@@ -171,7 +173,17 @@ def scaled_exp(A: Array, factor: float = 1.0) -> Array:
 
 
 def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
-    """Return the given length scale(s); for "median", the median distance of distinct items."""
+    """Return a checked length scale, or an array of them; "median" is computed from `items`.
+
+    Parameters
+    ----------
+    value
+        A number, an array of numbers, or "median": the median distance of two different items.
+    items
+        The items, for "median".
+    distances
+        The function from two batches to their matrix of distances, for "median".
+    """
     if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
         return float(value)
     if np.ndim(value) > 0:

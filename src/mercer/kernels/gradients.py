@@ -66,30 +66,36 @@ class ParameterGradient:
             most or {},
         )
 
-    def under(self, part: str) -> ParameterGradient:
-        """Return the same gradient with the prefix `part__` before each parameter name."""
+    def prefixed(self, prefix: str) -> ParameterGradient:
+        """Return the gradient with `prefix` and "__" before each parameter name.
+
+        These are the names of the parameters of an inner kernel in `set_params`.
+        """
         return ParameterGradient(
-            prefix_names(part, self.values),
-            lambda A, B, C: prefix_names(part, self.vjp(A, B, C)),
-            lambda A, c: prefix_names(part, self.diag_vjp(A, c)),
-            prefix_names(part, self.most),
+            prefix_names(prefix, self.values),
+            lambda A, B, C: prefix_names(prefix, self.vjp(A, B, C)),
+            lambda A, c: prefix_names(prefix, self.diag_vjp(A, c)),
+            prefix_names(prefix, self.most),
         )
 
-    def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
-        """Return the gradient of the kernel k(form(a), form(b)), given this gradient of k."""
+    def before(self, function: Callable[[Items], Items]) -> ParameterGradient:
+        """Return the gradient of the kernel k(f(a), f(b)) for a function f of batches.
+
+        This gradient is that of k.
+        """
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
-            left = form(A)
-            return self.vjp(left, left if A is B else form(B), C)
+            left = function(A)
+            return self.vjp(left, left if A is B else function(B), C)
 
-        return self.with_functions(vjp, lambda A, c: self.diag_vjp(form(A), c))
+        return self.with_functions(vjp, lambda A, c: self.diag_vjp(function(A), c))
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
         """Return the sum of two gradients; a parameter that only one of them has is kept."""
         return ParameterGradient(
             self.values | other.values,
-            lambda A, B, C: added(self.vjp(A, B, C), other.vjp(A, B, C)),
-            lambda A, c: added(self.diag_vjp(A, c), other.diag_vjp(A, c)),
+            lambda A, B, C: add_values(self.vjp(A, B, C), other.vjp(A, B, C)),
+            lambda A, c: add_values(self.diag_vjp(A, c), other.diag_vjp(A, c)),
             {**self.most, **other.most},
         )
 
@@ -98,9 +104,9 @@ class ParameterGradient:
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 
 
-def prefix_names(part: str, values: Mapping[str, Any]) -> Values:
-    """Return a copy of `values` with the prefix `part__` before each name."""
-    return {f"{part}__{name}": value for name, value in values.items()}
+def prefix_names(prefix: str, values: Mapping[str, Any]) -> Values:
+    """Return a copy of `values` with `prefix` and "__" before each name."""
+    return {f"{prefix}__{name}": value for name, value in values.items()}
 
 
 def total(A: Array) -> float:
@@ -108,15 +114,15 @@ def total(A: Array) -> float:
     return float(namespace(A).sum(A))
 
 
-def added(left: Values, right: Values, scale: float = 1.0) -> Values:
-    """Return left + scale · right for values by name; a missing name counts as zero."""
+def add_values(left: Values, right: Values, scale: float = 1.0) -> Values:
+    """Return left + scale · right for each name; a value that is missing in one counts as 0."""
     out = dict(left)
     for name, value in right.items():
         out[name] = out[name] + scale * value if name in out else scale * value
     return out
 
 
-def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
+def complex_step_derivative(function: Callable[[complex], Array], at: float) -> Array:
     """Return the derivative of an analytic function at the point `at`, by a complex step."""
     return function(complex(at, COMPLEX_STEP)).imag / COMPLEX_STEP
 
@@ -124,29 +130,31 @@ def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
 def parameter_derivative(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
     """Return the derivative of function(kernel) with respect to its parameter `name`."""
     at = float(kernel.get_params(deep=False)[name])
-    return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
+    return complex_step_derivative(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
 def analytic_gradient(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
     """Return the gradient of a kernel whose values are analytic in the named parameters.
 
-    Its `_gram` and `_diag` are called on copies that have one complex parameter.
+    Its `_gram` and `_diag` are called on copies that have one complex parameter. `most` has the
+    upper bounds of the parameters that have one.
     """
     given = kernel.get_params(deep=False)
     values = {name: float(given[name]) for name in names if given[name] > 0}
 
-    def slopes(function: Callable[[Any], Array]) -> Values:
+    def derivatives(function: Callable[[Any], Array]) -> Values:
+        """Return the derivative of function(kernel) with respect to each parameter."""
         return {name: parameter_derivative(function, kernel, name) for name in values}
 
     return ParameterGradient.of_grams(
         values,
-        lambda A, B: slopes(lambda k: k._gram(A, B)),
-        lambda A: slopes(lambda k: k._diag(A)),
+        lambda A, B: derivatives(lambda k: k._gram(A, B)),
+        lambda A: derivatives(lambda k: k._diag(A)),
         most,
     )
 
 
-def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
+def squared_differences_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     """Return Σ_ij M_ij (A_ip - B_jp)² for each feature p, by one matrix product."""
     xp = namespace(A)
     shift = xp.mean(B, axis=0)[None, :]
@@ -156,7 +164,7 @@ def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     return host(squares - 2.0 * cross_terms)
 
 
-def absolutes_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
+def absolute_differences_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     """Return Σ_ij M_ij |A_ip - B_jp| for each feature p."""
     xp = namespace(A)
     columns = range(int(A.shape[1]))
@@ -180,7 +188,7 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _set_parameter(part: Any, path: list[str], value: Any) -> None:
-    """Set a nested parameter of a kernel; `path` holds the parts of its name between "__"."""
+    """Set a parameter of a kernel; a path ["kernel", "scale"] means `kernel__scale`."""
     if len(path) == 1:
         setattr(part, path[0], value)
         return

@@ -107,12 +107,12 @@ class WeisfeilerLehman(GraphKernel):
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
             rounds.append(mix_bits(label, seed=h))  # equal labels of different rounds do not match
-            label = self._relabelled(union, label)
+            label = self._relabel_nodes(union, label)
         owner, key = np.tile(union.owner, len(rounds)), np.concatenate(rounds)
         return Bags(owner, key, np.ones(len(key)), union.n)
 
     @staticmethod
-    def _relabelled(union: GraphUnion, label: np.ndarray) -> np.ndarray:
+    def _relabel_nodes(union: GraphUnion, label: np.ndarray) -> np.ndarray:
         """Return new node labels: hashes of each label and of those of neighbours and edges."""
         arriving = mix_bits(label[union.target] ^ mix_bits(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)

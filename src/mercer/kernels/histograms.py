@@ -92,7 +92,7 @@ class Intersection(HistogramKernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return Σ_j min(a_j, b_j) for all rows a of A and b of B."""
-        return _minima(A, B)
+        return _sums_of_minima(A, B)
 
     def _diag(self, A: Array) -> Array:
         """Return k(a, a), the sum of the entries of each histogram."""
@@ -133,7 +133,7 @@ class Tanimoto(HistogramKernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two zero vectors."""
-        least = dense(A @ B.T) if _is_binary(A) and _is_binary(B) else _minima(A, B)
+        least = dense(A @ B.T) if _is_binary(A) and _is_binary(B) else _sums_of_minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
         empty = largest <= 0
@@ -152,7 +152,7 @@ def _is_binary(A: Array) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-def _minima(A: Array, B: Array) -> Array:
+def _sums_of_minima(A: Array, B: Array) -> Array:
     """Return Σ_j min(a_j, b_j) for all rows a of A and b of B."""
     from ._bag_loops import add_sums_of_minima
 
@@ -160,6 +160,9 @@ def _minima(A: Array, B: Array) -> Array:
 
 
 def _pairwise_sums(loop: Any, A: Array, B: Array) -> Array:
-    """Return the (rows of A, rows of B) matrix of sums that a compiled `loop` computes."""
+    """Return the matrix of sums over entries that `loop` computes for rows of A and of B.
+
+    `loop` is one of the compiled loops of `_bag_loops`.
+    """
     sums = sum_over_shared_features(loop, host(A), host(B))
     return like(sums, A) if is_foreign(A) else sums

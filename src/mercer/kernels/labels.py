@@ -87,7 +87,7 @@ class Labels(Wrapper):
     def _indicators(self, A: Items, name: str) -> Array:
         """Return label sets as indicator rows that are checked by the inner kernel."""
         if isinstance(A, np.ndarray) and A.dtype == object:
-            A = self._encoded(A, name)
+            A = self._encode_sets(A, name)
         elif A.shape[1] != len(self.columns_):
             raise ValueError(
                 f"{name} has indicators of {A.shape[1]} labels, where {len(self.columns_)} are "
@@ -95,7 +95,7 @@ class Labels(Wrapper):
             )
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
-    def _encoded(self, sets: np.ndarray, name: str) -> csr_array:
+    def _encode_sets(self, sets: np.ndarray, name: str) -> csr_array:
         """Return label sets as a sparse indicator matrix, one column per label known from fit."""
         rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
@@ -135,7 +135,7 @@ class Labels(Wrapper):
         """Return the diagonal of the inner kernel on indicators."""
         return self.inner._diag(A)
 
-    parameter_gradient = property(lambda self: self.inner.parameter_gradient.under("kernel"))
+    parameter_gradient = property(lambda self: self.inner.parameter_gradient.prefixed("kernel"))
 
     @property
     def features(self) -> Any:

@@ -18,7 +18,7 @@ from .._base.arrays import (
 )
 from .._base.parameters import field, integer, non_negative, parameters
 from .base import Kernel, as_kernel
-from .gradients import ParameterGradient, Values, added, total
+from .gradients import ParameterGradient, Values, add_values, total
 from .wrapper import Wrapper
 
 
@@ -164,7 +164,7 @@ class LaplacianRegularized(Wrapper):
         With :math:`T = (I + \gamma L K)^{-1} \gamma L` they are :math:`dT = -T\, dK\, T` and
         :math:`\partial T / \partial \gamma = (I - TK) L (I - KT)`.
         """
-        inner = self.inner.parameter_gradient.under("kernel")
+        inner = self.inner.parameter_gradient.prefixed("kernel")
         if self._fitted_correction() is None:
             return inner
 
@@ -175,9 +175,11 @@ class LaplacianRegularized(Wrapper):
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left, right = (self.inner._gram(Z, known) for Z in (A, B))
             left_times_B, right_times_B = left @ correction, right @ correction
-            derivatives = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ right_times_B), -1.0)
-            derivatives = added(derivatives, inner.vjp(B, known, C.T @ left_times_B), -1.0)
-            derivatives = added(
+            derivatives = add_values(
+                inner.vjp(A, B, C), inner.vjp(A, known, C @ right_times_B), -1.0
+            )
+            derivatives = add_values(derivatives, inner.vjp(B, known, C.T @ left_times_B), -1.0)
+            derivatives = add_values(
                 derivatives, inner.vjp(known, known, left_times_B.T @ C @ right_times_B)
             )
             left_rest_times_L = (left - left_times_B @ K) @ L
@@ -188,10 +190,10 @@ class LaplacianRegularized(Wrapper):
         def diag_vjp(A: Items, c: Array) -> Values:
             left = self.inner._gram(A, known)
             left_times_B = left @ correction
-            derivatives = added(
+            derivatives = add_values(
                 inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * left_times_B), -2.0
             )
-            derivatives = added(
+            derivatives = add_values(
                 derivatives, inner.vjp(known, known, (c[:, None] * left_times_B).T @ left_times_B)
             )
             rest = left - left_times_B @ K

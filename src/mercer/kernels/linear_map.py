@@ -85,10 +85,12 @@ class InnerProduct(VectorKernel):
         """The features R f of items f, with an inverse if the matrix R has one."""
 
         def transform(A: Items) -> Array:
+            """Return R f for each item f."""
             A = self.check(A, "A")
             return self._map(_shape(A))(namespace(A).reshape(A, (A.shape[0], -1)))
 
         def invert(F: Array) -> Array:
+            """Return the items f with the given rows R f, in the shape of the items of the fit."""
             shape = self.shape_ or _shape(F)
             return namespace(F).reshape(self._map(shape).inverse(F), (F.shape[0], *shape))
 

@@ -8,7 +8,8 @@ from scipy import sparse
 from .._base.arrays import Items, object_array, refuse_empty
 from .._base.checks import Limits, bounded
 from .._base.parameters import integer
-from ._sequences import Alphabet, Codes, as_sequences, described
+from ..spaces.sequences import as_sequences, described
+from ._sequences import Alphabet, Codes
 from .decaying import Decaying
 
 
@@ -79,7 +80,7 @@ class LocalWindow(Decaying):
         """Check that items are pairs (sequence, position), and return them in an object array."""
         if isinstance(A, str) or not hasattr(A, "__len__"):
             raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
-        items = object_array([_pair(item, i, name) for i, item in enumerate(A)])
+        items = object_array([_check_pair(item, i, name) for i, item in enumerate(A)])
         refuse_empty(len(items), name)
         as_sequences([item[0] for item in items], name)
         return items
@@ -101,8 +102,8 @@ class LocalWindow(Decaying):
         return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 
-def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
-    """Check item i and return it as (sequence, position); `name` names the batch in errors."""
+def _check_pair(item: Any, i: int, name: str) -> tuple[Any, int]:
+    """Check item i, and return it as (sequence, position); errors call the batch `name`."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -60,7 +60,7 @@ class OnTransformed(Wrapper):
         """Fit the inner kernel on transformed items."""
         return super().fit(self._apply(self.check(A, "A")))
 
-    def _transformed(self, A: Items) -> Items:
+    def _transform_and_check(self, A: Items) -> Items:
         """Return the transformed items after a check by the inner kernel."""
         transformed = self._apply(A)
         if count(transformed) != count(A):
@@ -72,24 +72,24 @@ class OnTransformed(Wrapper):
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the matrix of the inner kernel on transformed items."""
-        left = self._transformed(A)
-        return self.inner._gram(left, left if A is B else self._transformed(B))
+        left = self._transform_and_check(A)
+        return self.inner._gram(left, left if A is B else self._transform_and_check(B))
 
     def _diag(self, A: Items) -> Array:
         """Return the diagonal of the inner kernel on transformed items."""
-        return self.inner._diag(self._transformed(A))
+        return self.inner._diag(self._transform_and_check(A))
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Derivatives with respect to the parameters of the inner kernel."""
-        return self.inner.parameter_gradient.under("kernel").on(self._transformed)
+        return self.inner.parameter_gradient.prefixed("kernel").before(self._transform_and_check)
 
     @property
     def features(self) -> Features | None:
         """Inner features of transformed items; invertible if transformation and features are."""
         inner = self.inner.features
         return inner and inner.before(
-            lambda A: self._transformed(self.check(A, "A")), self._inverse()
+            lambda A: self._transform_and_check(self.check(A, "A")), self._inverse()
         )
 
 
@@ -144,7 +144,7 @@ class Mapped(OnTransformed, Reducible):
     @property
     def function(self) -> Any:
         """The function or transformer; one from a file is rebuilt when it is first used."""
-        return _rebuilt(self.__dict__["function"])
+        return _rebuild_transformer(self.__dict__["function"])
 
     @function.setter
     def function(self, function: Any) -> None:
@@ -175,7 +175,7 @@ class Mapped(OnTransformed, Reducible):
     @property
     def _function(self) -> Any:
         """The function that is applied to a batch: the fitted transformer, or a PyTorch network."""
-        function = _rebuilt(self.__dict__.get("function_")) or self.function
+        function = _rebuild_transformer(self.__dict__.get("function_")) or self.function
         if not is_module(function):
             return _without_side_effects(function)
         if "network_" not in self.__dict__:
@@ -225,7 +225,9 @@ class ArrayTransformer:
     def transformer(self) -> Any:
         """The rebuilt transformer, whose class must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
-        transformer.__dict__.update({k: _rebuilt(value) for k, value in self.state.items()})
+        transformer.__dict__.update(
+            {k: _rebuild_transformer(value) for k, value in self.state.items()}
+        )
         return transformer
 
 
@@ -234,7 +236,7 @@ def _module_of(name: str) -> str | None:
     return next((module for module, names in TRANSFORMERS.items() if name in names), None)
 
 
-def _rebuilt(function: Any) -> Any:
+def _rebuild_transformer(function: Any) -> Any:
     """Return the transformer of an `ArrayTransformer`; other objects are returned unchanged."""
     return function.transformer if isinstance(function, ArrayTransformer) else function
 

@@ -6,7 +6,7 @@ from .._base.arrays import Array, Items, as_items, object_array
 from .._base.checks import Limits, array, finite, must
 from .._base.parameters import parameters, positive
 from ..spaces import Spectra
-from ..spaces.molecules import peaks
+from ..spaces.molecules import read_spectrum
 from .base import Kernel
 from .gradients import analytic_gradient
 
@@ -68,7 +68,7 @@ class MassSpectrum(Kernel):
         items = as_items(A, name)
         if all(isinstance(item, SortedSpectrum) for item in items):
             return items
-        read = (peaks(item, f"{name}[{i}]") for i, item in enumerate(items))
+        read = (read_spectrum(item, f"{name}[{i}]") for i, item in enumerate(items))
         return object_array([SortedSpectrum(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:

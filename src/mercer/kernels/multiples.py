@@ -10,7 +10,7 @@ from .._base.arrays import Array, Items, power
 from .base import Kernel, Linear
 from .capabilities import Multiple
 from .gradients import ParameterGradient
-from .polynomial import warn_if_far
+from .polynomial import warn_if_far_from_zero
 from .wrapper import OfValues
 
 
@@ -124,7 +124,7 @@ class Power(OfValues):
         """Fit the inner kernel; warn if a power of inner products loses precision."""
         super().fit(A)
         if isinstance(self.inner.multiple.kernel, Linear):
-            warn_if_far(self, self.check(A, "A"), self._degree())
+            warn_if_far_from_zero(self, self.check(A, "A"), self._degree())
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:

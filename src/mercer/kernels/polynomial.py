@@ -50,7 +50,7 @@ class Polynomial(VectorKernel):
         """Warn if the items are so far from zero that rounding hides their differences."""
         A = self.check(A, "A")
         constant = self._affine(0.0) / self.gamma
-        warn_if_far(self, A, int(self.degree), constant)
+        warn_if_far_from_zero(self, A, int(self.degree), constant)
         return self
 
     def _affine(self, inner: Array) -> Array:
@@ -85,7 +85,7 @@ class Polynomial(VectorKernel):
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
 
 
-def warn_if_far(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) -> None:
+def warn_if_far_from_zero(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) -> None:
     """Warn if rounding hides the differences of rows a, b of A in (⟨a, b⟩ + constant)^degree."""
     size, spread = _size_and_spread(A)
     relative_spread = spread / max(size + constant, np.finfo(float).tiny)

@@ -11,10 +11,10 @@ from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded, must
 from ..spaces import Sequences
 from ._bags import Bags, count_matrix, inner_products
-from ._sequences import Alphabet, Codes, as_given
+from ._sequences import Alphabet, Codes, restore_container
 from .base import Kernel, as_kernel
 from .capabilities import Features
-from .gradients import ParameterGradient, Values, added
+from .gradients import ParameterGradient, Values, add_values
 from .weighted_degree import encode_both
 
 
@@ -167,14 +167,14 @@ class Positions(Kernel):
         """Derivatives with respect to the parameters of the inner kernel `kernel`, if given."""
         if self.kernel is None:
             return ParameterGradient()
-        inner = self.inner.parameter_gradient.under("kernel")
+        inner = self.inner.parameter_gradient.prefixed("kernel")
 
         def vjp(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> Values:
             derivatives: Values = {}
             for p in range(min(max(map(len, A)), max(map(len, B)))):
                 i, j = (np.flatnonzero([len(item) > p for item in Z]) for Z in (A, B))
                 left, right = np.stack([A[k][p] for k in i]), np.stack([B[k][p] for k in j])
-                derivatives = added(derivatives, inner.vjp(left, right, C[np.ix_(i, j)]))
+                derivatives = add_values(derivatives, inner.vjp(left, right, C[np.ix_(i, j)]))
             return derivatives
 
         def diag_vjp(A: np.ndarray, c: np.ndarray) -> Values:
@@ -202,7 +202,7 @@ class Positions(Kernel):
 
     def spell(self, codes: np.ndarray, like: Sequence[Any] | np.ndarray) -> Sequence[Any]:
         """Convert symbol numbers to a sequence, in a container of the type of `like`."""
-        return as_given([self.alphabet_.symbols[c] for c in codes], like)
+        return restore_container([self.alphabet_.symbols[c] for c in codes], like)
 
 
 def _position_symbol_bags(codes: Codes, size: int, longest: int) -> Bags:

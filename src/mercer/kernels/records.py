@@ -53,7 +53,7 @@ class UnitVariance(Scaled):
     def fit(self, A: Items) -> Kernel:
         """Fit the inner kernel, and compute the variance v of the items in its feature space."""
         super().fit(A)
-        self.variance_ = _variance(self.inner, self.inner.check(A, "A")) or 1.0
+        self.variance_ = _feature_space_variance(self.inner, self.inner.check(A, "A")) or 1.0
         return self
 
     def _factor(self) -> float:
@@ -81,7 +81,7 @@ class UnitVariance(Scaled):
         return ParameterGradient()
 
 
-def _variance(kernel: Kernel, A: Items) -> float:
+def _feature_space_variance(kernel: Kernel, A: Items) -> float:
     """Return the mean squared distance of items from their mean in feature space."""
     if kernel.features is not None and kernel.on_vectors:
         F = host(kernel.features(A))
@@ -101,7 +101,7 @@ def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
     >>> field_kernels(On("count", Linear()) + On("weather", Delta()))
     {'count': Linear(), 'weather': Delta()}
     """
-    terms = _terms(kernel, 1.0)
+    terms = _field_terms(kernel, 1.0)
     if terms is None:
         return None
     found: dict[Any, list[Kernel]] = {}
@@ -111,23 +111,26 @@ def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
 
 
 def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
-    """Return (field, number of features) of each term of a sum of kernels on fields, in order."""
+    """Return (field, number of features) of each term of a sum of kernels on fields, in order.
+
+    `record` is a batch of one record, from whose features the numbers are determined.
+    """
     return [
         (column, int(On(column, field_kernel).features(record).shape[1]))  # type: ignore[misc]
-        for column, field_kernel in _terms(kernel, 1.0) or []
+        for column, field_kernel in _field_terms(kernel, 1.0) or []
     ]
 
 
-def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
-    """Return (column, scale · kernel) of each term of a sum of `On` kernels; None for others."""
+def _field_terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
+    """Return (column, scale · kernel) of each term of a sum of kernels on fields, else None."""
     if isinstance(kernel, On):
         field_kernel = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
         return [(kernel.column, field_kernel)]
     if type(kernel) is Scaled:
-        return _terms(kernel.inner, scale * kernel._factor())
+        return _field_terms(kernel.inner, scale * kernel._factor())
     if not isinstance(kernel, Sum):
         return None
-    left, right = (_terms(part, scale) for part in kernel.parts)
+    left, right = (_field_terms(part, scale) for part in kernel.parts)
     return None if left is None or right is None else left + right
 
 
@@ -137,13 +140,13 @@ def scale_terms_to_unit_variance(kernel: Kernel) -> Kernel:
     Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``
     counts three times.
     """
-    if _terms(kernel, 1.0) is None or kernel.frozen_:
+    if _field_terms(kernel, 1.0) is None or kernel.frozen_:
         return kernel
     return _with_unit_variance(kernel)
 
 
 def _with_unit_variance(kernel: Any) -> Kernel:
-    """Return a sum of `On` kernels, with the kernel of each field in a `UnitVariance`."""
+    """Return a sum of kernels on fields with each field kernel wrapped in a `UnitVariance`."""
     if isinstance(kernel, Sum):
         return Sum(*map(_with_unit_variance, (kernel.left, kernel.right)))
     if isinstance(kernel, On):

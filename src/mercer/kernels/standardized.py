@@ -13,7 +13,7 @@ from .._base.parameters import integer, positive
 from ..spaces import Vectors
 from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient
-from .gradients import ParameterGradient, by_complex_step, total
+from .gradients import ParameterGradient, complex_step_derivative, total
 from .linear_map import LinearMap
 from .mapped import OnTransformed
 from .wrapper import Wrapper
@@ -101,14 +101,14 @@ class Standardized(OnTransformed):
     def _apply(self, A: Array) -> Array:
         """Return standardised rows; sparse rows stay uncentred if only differences matter."""
         if issparse(A) and not self.slopes and (self._shift_invariant or not self.mean_.any()):
-            return self._uncentred(A)
+            return self._divide_by_units(A)
         A = dense(A)
         Z = (A - like(self.mean_, A)) / like(self.spread_, A)
         if not self.slopes:
             return Z
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
-    def _uncentred(self, A: Array) -> csr_array:
+    def _divide_by_units(self, A: Array) -> csr_array:
         """Return sparse rows divided by the units of the columns, but not centred."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
@@ -133,7 +133,7 @@ class Standardized(OnTransformed):
         if not self._centres_products(A):
             return super()._gram(A, B)
         shift = self.mean_ / self.spread_
-        U, W = self._uncentred(A), self._uncentred(B)
+        U, W = self._divide_by_units(A), self._divide_by_units(B)
         K = dense(U @ W.T) - (U @ shift)[:, None] - (W @ shift)[None, :] + shift @ shift
         return self.inner.multiple.scale * K
 
@@ -142,21 +142,22 @@ class Standardized(OnTransformed):
         if not self._centres_products(A):
             return super()._diag(A)
         shift = self.mean_ / self.spread_
-        U = self._uncentred(A)
+        U = self._divide_by_units(A)
         return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
     def _inverse(self) -> Callable[[Array], Array]:
         """Return the function that maps standardised rows back to the original units."""
 
-        def unstandardized(A: Array) -> Array:
+        def unstandardize(A: Array) -> Array:
+            """Return standardised rows in the original units, without their slopes."""
             values = A[:, : len(self.spread_)]
             return values * like(self.spread_, A) + like(self.mean_, A)
 
-        return unstandardized
+        return unstandardize
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """Return a unit for each column such that the units differ by powers of ten.
+    """Return a unit for each column, given their spreads: units that differ by powers of ten only.
 
     In these units the mean square of the spreads is one.
     """
@@ -231,7 +232,7 @@ class Smoothed(OnTransformed):
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
-        """Return the Gaussian blur as a linear map of images with this many pixels."""
+        """Return the Gaussian blur as a linear map of flat images; check the number of pixels."""
         if self._pixels != pixels:
             raise ValueError(
                 f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
@@ -265,7 +266,10 @@ class Smoothed(OnTransformed):
         sigma = positive(self.width, "width")
 
         def blur_derivative(A: Array) -> Array:
-            return A @ like(by_complex_step(lambda x: _image_blur(*self.shape, x), sigma), A)
+            """Return the derivative of the blurred images with respect to the width."""
+            return A @ like(
+                complex_step_derivative(lambda x: _image_blur(*self.shape, x), sigma), A
+            )
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
             U, W, Ct = self._apply(A), self._apply(B), C.T

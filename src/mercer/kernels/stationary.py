@@ -24,7 +24,12 @@ from .distances import (
     scales_by_feature,
     squared_distances,
 )
-from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
+from .gradients import (
+    ParameterGradient,
+    absolute_differences_by_feature,
+    squared_differences_by_feature,
+    total,
+)
 
 ROUGHEST, SMOOTHEST = 0.5, 20.5
 """The smallest smoothness of Matérn functions, that of exp(-r), and the largest finite one."""
@@ -155,7 +160,10 @@ class Stationary(VectorKernel):
         M = 2.0 * C * self._negative_slope(D2)
         if not self.by_feature:
             return {"length_scale": total(M * D2) / ell}
-        return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
+        return {
+            "length_scale": squared_differences_by_feature(dense(U), dense(W), M)
+            / fitted_scale(self)
+        }
 
     def _negative_slope(self, D2: Array) -> Array:
         """Return -dk/ds at squared distances s = D2 of scaled items, finite at zero."""
@@ -294,7 +302,10 @@ class Laplacian(Stationary):
         M = C * namespace(D).exp(D * (-1.0 / ell))
         if not self.by_feature:
             return {"length_scale": total(M * D) / ell**2}
-        return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
+        return {
+            "length_scale": absolute_differences_by_feature(dense(U), dense(W), M)
+            / fitted_scale(self)
+        }
 
     def _draw_frequencies(
         self, random: np.random.RandomState, shape: tuple[int, int]
@@ -307,6 +318,7 @@ def gaussian_radial(rate: Callable[[], float]) -> Radial:
     """Return the `Radial` of the Gaussian kernel exp(-rate() ‖a - b‖²)."""
 
     def value(D2: Array) -> Array:
+        """Return the kernel at squared distances D2."""
         return namespace(D2).exp(D2 * -rate())
 
     return Radial(value, lambda D2: value(D2) * rate(), lambda D2: value(D2) * rate() ** 2, rate)

@@ -7,7 +7,7 @@ import numpy as np
 from .._base.arrays import Array, Items
 from ..spaces import Trees
 from ._bags import Bags, inner_products, sqnorms
-from ._trees import FlatTree, flattened
+from ._trees import FlatTree, flat_trees
 from .decaying import Decaying
 
 
@@ -19,7 +19,7 @@ class TreeKernel(Decaying):
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check trees; return them as `FlatTree` objects."""
         self._checked_decay()
-        return flattened(A, name)
+        return flat_trees(A, name)
 
     def _bags(self, A: Items) -> Bags:
         """Return the feature counts of each tree of a batch."""
@@ -117,7 +117,7 @@ class Productions(TreeKernel):
         productions = tree.productions()[np.diff(tree.pointer) > 0]
         if self.height == 1:
             return productions, np.ones(len(productions))
-        pairs = tree.pairs()
+        pairs = tree.production_pairs()
         weights = np.repeat([1.0, self._checked_decay() ** 0.5], [len(productions), len(pairs)])
         return np.concatenate([productions, pairs]), weights
 

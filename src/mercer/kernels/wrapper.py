@@ -10,7 +10,7 @@ from .._base.arrays import Array, Items, dense, host
 from .._base.errors import require
 from .base import Kernel, as_kernel
 from .capabilities import Features, ItemGradient, Multiple
-from .gradients import ParameterGradient, Values, added
+from .gradients import ParameterGradient, Values, add_values
 
 
 class Wrapper(Kernel):
@@ -91,14 +91,16 @@ class OfValues(Wrapper):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Derivatives with respect to the parameters of the inner kernel, by the chain rule."""
-        inner = self.inner.parameter_gradient.under("kernel")
+        inner = self.inner.parameter_gradient.prefixed("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             M, left, right = self._value_vjp(A, B, C)
             derivatives = inner.vjp(A, B, M)
             if left is None or right is None:
                 return derivatives
-            return added(added(derivatives, inner.diag_vjp(A, left)), inner.diag_vjp(B, right))
+            return add_values(
+                add_values(derivatives, inner.diag_vjp(A, left)), inner.diag_vjp(B, right)
+            )
 
         return inner.with_functions(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 

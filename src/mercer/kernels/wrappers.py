@@ -59,12 +59,13 @@ class Normalized(OfValues):
             return None
         rows = inner.sparse
 
-        def norms(A: Items) -> Array:
+        def inverse_norms(A: Items) -> Array:
+            """Return 1 / √k(a, a) for each item as a column."""
             return self._inverse_norms(self.inner.check(A, "A"))[:, None]
 
         return Features(
-            lambda A: inner(A) * norms(A),
-            None if rows is None else lambda A: csr_array(rows(A).multiply(norms(A))),
+            lambda A: inner(A) * inverse_norms(A),
+            None if rows is None else lambda A: csr_array(rows(A).multiply(inverse_norms(A))),
         )
 
     @property
@@ -189,9 +190,7 @@ def _sqrt(A: Any) -> Array:
 def _uses_features_for_distances(kernel: Kernel, A: Items) -> bool:
     """Return whether distances are computed from features rather than kernel values.
 
-    Features are precise far from zero.
-
-    The features of a product of kernels are too many for that.
+    Features are more precise far from zero, but those of a product of kernels are too many.
     """
     if kernel.features is None or not kernel.on_vectors:
         return False

@@ -14,7 +14,7 @@ from .._base.arrays import Array, Items, count, is_foreign, like, namespace, tak
 from .._base.parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
-from ..kernels.gradients import ParameterGradient, Values, added, total
+from ..kernels.gradients import ParameterGradient, Values, add_values, total
 from ..spaces import Fields
 from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
@@ -226,7 +226,7 @@ class Local(ComponentKernel):
     @property
     def component_gradient(self) -> ParameterGradient:
         """Derivatives of the fitted kernel in `width`, `floor` and the parameters of `kernel`."""
-        inner, own = self.kernel_.parameter_gradient.under("kernel"), self._weight_parameters()
+        inner, own = self.kernel_.parameter_gradient.prefixed("kernel"), self._weight_parameters()
 
         def vjp(X: Array, label: int, C: Array) -> Values:
             """Return the vector-Jacobian product with C of one scalar kernel in all parameters."""
@@ -235,7 +235,7 @@ class Local(ComponentKernel):
                 boxes = [
                     self._neighbourhood(flat, int(p)) for p in np.flatnonzero(self.members_[label])
                 ]
-                return reduce(added, (inner.vjp(seen, seen, C) for seen in boxes))
+                return reduce(add_values, (inner.vjp(seen, seen, C) for seen in boxes))
             seen = self._neighbourhood(flat, label)
             return inner.vjp(seen, seen, C) | self._weight_gradient(own, flat, label, C)
 

@@ -16,7 +16,7 @@ from .._base.parameters import integer, non_negative, parameters, positive
 from .._base.progress import Observed, Steps, run_observed
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels._sequences import as_given
+from ..kernels._sequences import restore_container
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL_TYPE, Chains, encode_labels
 from .markov.dual import DualProblem
@@ -221,7 +221,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         best_paths(self._node_scores(chains), self.transitions_, chains.starts, paths)
         return object_array(
             [
-                as_given([self.labels_[c] for c in path], self.sample_)
+                restore_container([self.labels_[c] for c in path], self.sample_)
                 for path in chains.split(paths)
             ]
         )

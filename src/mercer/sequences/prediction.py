@@ -12,8 +12,8 @@ from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
 from .._base.parameters import integer
 from ..decoders.base import Ranked
-from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
+from ..spaces.sequences import as_sequences
 from .transduction.calibration import CALIBRATED_OUTPUTS
 from .transduction.checks import checked_candidates
 from .transduction.confidence import replace_scores_by_probabilities

@@ -15,9 +15,10 @@ from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, run_observed
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel, LocalWindow
-from ..kernels._sequences import as_given, as_sequences
+from ..kernels._sequences import restore_container
 from ..operators import OperatorKernel
 from ..sets.views import SupportsSets
+from ..spaces.sequences import as_sequences
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrate
@@ -270,7 +271,7 @@ class SequenceTransducer(
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]
         step = -1 if self.coder_.backward else 1
         chunks = [
-            as_given([self.targets_.symbols[c] for c in chunk[::step]], self.sample_)
+            restore_container([self.targets_.symbols[c] for c in chunk[::step]], self.sample_)
             for chunk in self.alignment_.chunks(p)
         ]
         pairs = [(self.coder_.display_token(s), c) for s, c in zip(symbols, chunks, strict=True)]

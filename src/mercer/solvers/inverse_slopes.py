@@ -15,7 +15,7 @@ import numpy as np
 
 from .._base.arrays import Array, namespace, put, take
 from .._base.linalg import factor_with_ridge
-from ..kernels.gradients import added
+from ..kernels.gradients import add_values
 from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
@@ -65,7 +65,7 @@ def inverse_slopes(
     slopes: dict[str, Any] = {}
     for T, P, _, pull in inverses:
         error, A = left_out_error(P, T, problem.total, problem.groups)
-        value, slopes = value + error, added(slopes, pull(A))
+        value, slopes = value + error, add_values(slopes, pull(A))
     return value, slopes
 
 
@@ -128,11 +128,11 @@ def _evidence_slopes(
         logs += q * determinant
         if problem.weights is not None:
             logs -= q * float(np.log(problem.weights).sum())
-        of_misfit = added(of_misfit, pull(z @ xp.matrix_transpose(z)))
-        of_logs = added(of_logs, pull(P), 0.5 * q)
+        of_misfit = add_values(of_misfit, pull(z @ xp.matrix_transpose(z)))
+        of_logs = add_values(of_logs, pull(P), 0.5 * q)
     misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
     value = 0.5 * (number * log(misfit / number) + logs)
-    return value, added(of_logs, of_misfit, -0.5 * number / misfit)
+    return value, add_values(of_logs, of_misfit, -0.5 * number / misfit)
 
 
 def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tuple[float, Array]:

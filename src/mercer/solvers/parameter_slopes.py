@@ -13,7 +13,7 @@ from .._base.errors import NotSupported
 from .._base.memory import ENTRIES
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
-from ..kernels.gradients import added
+from ..kernels.gradients import add_values
 from ..operators.moments import Terms
 from .exact import spectral_moments
 from .factorization import Factorization
@@ -127,7 +127,7 @@ def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, A
     dU = dU if spectrum.roots is None else spectrum.roots * dU
     across = dU @ transpose(R)
     gradient = kernel.parameter_gradient
-    return added(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
+    return add_values(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
 
 
 def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> dict[str, Any]:
@@ -147,5 +147,5 @@ def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> d
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
         C = 2.0 * half[rows, :] @ transpose(E)
-        total = added(total, gradient.vjp(sliced(X, rows), X, C))
+        total = add_values(total, gradient.vjp(sliced(X, rows), X, C))
     return total

@@ -117,8 +117,8 @@ class GraphLabels:
         present = channels.sum(axis=0, keepdims=True)
         return np.concatenate([present, channels if labelled else present])
 
-    def rounded(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
-        """Return the labelled graph nearest to real-valued node features X and edge channels C.
+    def nearest_graph(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
+        """Return the labelled graph nearest to averaged node features X and edge channels C.
 
         Two nodes have an edge where the sum of their channels exceeds the threshold.
         """

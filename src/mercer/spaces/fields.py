@@ -226,9 +226,9 @@ class Grid:
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
 
     def fill(self, values: Array) -> Array:
-        """Return rows of whole fields, given values at unmasked grid points; masked points are 0.
+        """Return flat fields, (n, size · channels), given their values at unmasked grid points.
 
-        Masked grid points are zero. The shape of the result is (n, size · channels).
+        The fields are zero at masked grid points.
         """
         xp = namespace(values)
         if self.mask is not None:

@@ -76,12 +76,12 @@ class Spectra(Space):
         """Check that items are mass spectra; return them in an object array."""
         items = as_items(A, name)
         for i, item in enumerate(items):
-            peaks(item, f"{name}[{i}]")
+            read_spectrum(item, f"{name}[{i}]")
         return items
 
 
-def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """Check a mass spectrum; return its masses, its intensities and its precursor mass."""
+def read_spectrum(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Check a mass spectrum, and return its masses, intensities and precursor mass."""
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])

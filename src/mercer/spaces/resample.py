@@ -186,7 +186,10 @@ def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) -> np.ndarray:
-    """Return curves as rows of values on the grid, each by interpolator(grid, t, values)."""
+    """Return curves as rows of values on the grid.
+
+    interpolator(grid, t, values) returns the values of one curve on the grid.
+    """
     rows = []
     for i, (t, v) in enumerate(as_pairs(A, grid, name)):
         t, v = _sorted_points(t, v, f"curve {i} of {name}")

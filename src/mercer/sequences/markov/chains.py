@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._base.arrays import Items
 from ...kernels import Kernel, Positions
-from ...kernels._sequences import Alphabet, as_sequences
+from ...kernels._sequences import Alphabet
+from ...spaces.sequences import as_sequences
 
 LABEL_TYPE = np.int32
 """The dtype of label numbers; with one dtype, each loop is compiled only once."""

@@ -9,7 +9,7 @@ in the second partition (0 to 2), it is (a (n + 1) + b) 9 + f + 3 s.
 from __future__ import annotations
 
 from ..._base.loops import compiled, parallel
-from ...kernels._window_loops import OUTSIDE, SEED, mixed
+from ...kernels._window_loops import OUTSIDE, SEED, extend_hash
 
 ABSENT = -(1 << 62)
 """The value of a column at positions that lack the features with this column."""
@@ -26,7 +26,7 @@ def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys)
     for n in range(start, stop):
         first, last = starts[rows[n]], starts[rows[n] + 1]
         for f in range(len(stops) - 1):
-            key = mixed(SEED, kinds[f] + 1)
+            key = extend_hash(SEED, kinds[f] + 1)
             for part in range(stops[f], stops[f + 1]):
                 position = n + parts[part, 1]
                 if position < first:
@@ -38,7 +38,7 @@ def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys)
                 if value == ABSENT:
                     key = SEED ^ SEED
                     break
-                key = mixed(key, value)
+                key = extend_hash(key, value)
             keys[n, f] = key
 
 
@@ -89,7 +89,7 @@ def tier_feature_key(state, symbols, kind):
         value = (state // 9) % (symbols + 1)
     elif kind == 2:
         value = state // 9
-    return mixed(mixed(SEED, 1000 + kind), value)
+    return extend_hash(extend_hash(SEED, 1000 + kind), value)
 
 
 @compiled
@@ -132,4 +132,4 @@ def history_key(h, window, histories, state, n_symbols):
         history = tier_feature_key(state, n_symbols, h - len(histories))
     if window == 0 or history == 0:
         return SEED ^ SEED
-    return mixed(mixed(history, 1), window)
+    return extend_hash(extend_hash(history, 1), window)

@@ -7,7 +7,7 @@ from collections import namedtuple
 import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
-from ...kernels._window_loops import SEED, mixed
+from ...kernels._window_loops import SEED, extend_hash
 from ._key_loops import find_key
 from ._search_loops import position_scores
 from .emission import COPY
@@ -83,15 +83,15 @@ def joint_log_probability(model, history, event):
     The events of `history` are in order, the oldest first.
     """
     p = 1.0 / model.size
-    key = mixed(SEED, CONTEXT_SEED)
+    key = extend_hash(SEED, CONTEXT_SEED)
     for length in range(EVENT_ORDER):
         if length:
-            key = mixed(key, history[EVENT_ORDER - 1 - length])
-        context = mixed(key, length)
+            key = extend_hash(key, history[EVENT_ORDER - 1 - length])
+        context = extend_hash(key, length)
         at = find_key(model.keys, model.table, context)
         if at < 0:
             break
-        there = find_key(model.keys, model.table, mixed(mixed(context, EVENT), event))
+        there = find_key(model.keys, model.table, extend_hash(extend_hash(context, EVENT), event))
         p = model.values[at] * p + (model.values[there] if there >= 0 else 0.0)
     return np.log(p)
 

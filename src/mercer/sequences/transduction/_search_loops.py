@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
-from ...kernels._window_loops import SEED, mixed
+from ...kernels._window_loops import SEED, extend_hash
 from ._feature_loops import history_key, next_tier_state
 from ._key_loops import find_key, find_slot
 from ._ngram_loops import ngram_step
@@ -98,7 +98,7 @@ def advance_hypothesis(positions, i, c, at, key, language):
         symbol = positions.chunks[c, a]
         if symbol == COPY:
             symbol = positions.copied[i]
-        key = mixed(key, symbol + 2)
+        key = extend_hash(key, symbol + 2)
         gain, state = ngram_step(language.logp, language.nexts, state, symbol)
         total += gain
         inside = 0 <= symbol < known
@@ -228,7 +228,7 @@ def search(positions, local, begin, end, language, k, beam, out, sizes, best):
                     positions, i, first + c, ends[b], outputs[b], language
                 )
                 new_ends[e, 0], new_ends[e, 1], new_ends[e, 2] = state, tier, node
-                merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
+                merged[e] = extend_hash(extend_hash(extend_hash(SEED, state), tier), node + 2)
                 new_outputs[e] = key
                 gained = totals[b] + scores[b, c] + language.weight * gain
                 new_totals[e] = gained if node >= 0 else -np.inf

@@ -10,9 +10,9 @@ import numpy as np
 from ..._base.arrays import Items
 from ..._base.parameters import integer
 from ...kernels import LocalWindow
-from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
 from ...problem import positive_alpha
+from ...spaces.sequences import as_sequences
 
 
 def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:

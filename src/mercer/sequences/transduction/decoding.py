@@ -13,7 +13,8 @@ from ..._base.arrays import Items, take
 from ..._base.checks import Limits, bounded, finite, must
 from ..._base.memory import GIB
 from ...decoders.base import Ranked
-from ...kernels._sequences import Alphabet, Codes, as_given, as_sequences
+from ...kernels._sequences import Alphabet, Codes, restore_container
+from ...spaces.sequences import as_sequences
 from .inputs import InputCoder, reverse_if_backward
 from .model import NO_TRIE, Model
 from .ngram import TABLE_BYTES
@@ -190,7 +191,7 @@ def best_outputs(
 
 def _found_outputs(scores: tuple[Scores, ...], sample: Any) -> list:
     """Return the distinct outputs that any model found, in the container type of `sample`."""
-    return [as_given(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
+    return [restore_container(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
 
 
 def _candidate_list(candidates: Items, i: int) -> np.ndarray:
