@@ -162,12 +162,6 @@ class Problem:
         """The group number of each example; without groups, the number of the example."""
         return np.arange(self.n) if self.labels is None else self.labels
 
-    @property
-    def foreign(self) -> bool:
-        """Whether kernel values are arrays of a library other than numpy."""
-        kernel, X = self.inputs.kernel, self.inputs.items
-        return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
-
     def subset(self, rows: np.ndarray) -> Problem:
         """Return the problem restricted to the pairs `rows`, with new group numbers."""
         inputs, outputs = (
@@ -209,7 +203,7 @@ class Want:
         The ridges: one to solve at, or several to choose from.
     left_out
         Whether left-out predictions are needed.
-    judge
+    left_out_method
         "closed" for left-out predictions in closed form, "refit" for refits on folds; the same for
         all candidates, so that they are compared on equal terms.
     folds

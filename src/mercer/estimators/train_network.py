@@ -12,12 +12,13 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, count, host, like, namespace, take
 from .._base.errors import require
 from .._base.linalg import PositiveDefinite, add_ridge, eigh
+from .._base.symmetric import trace
 from ..kernels import Mapped
 from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import is_module
 from ..operators import Separable, as_operator_kernel
-from ..solvers.inverse_slopes import left_out_error, trace
+from ..solvers.inverse_slopes import left_out_error
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 

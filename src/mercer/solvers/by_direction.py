@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, host, like, namespace, sliced, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, sliced, take_columns
 from .._base.memory import KEPT_FRACTION, available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
@@ -107,32 +107,26 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if found is None:
         return factor_slots(problem, kernel, output_rows, want)
     Q, grams = found
-    T = output_rows.rows if Q is None else output_rows.rows @ Q
+    basis, T = Basis(Q), output_rows.rows if Q is None else output_rows.rows @ Q
     keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT_FRACTION * available()
     parts = LazyParts([partial(_part_of_directions, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Combine the fitted maps along the directions into one map of the kernel."""
-        coef = _to_coordinates(join_in_order([map.coefficients for map, _ in fits], order), Q)
+        coef = basis.to_coordinates(join_in_order([map.coefficients for map, _ in fits], order))
         mean: Array | float = 0.0
         if problem.intercept:
-            mean = _to_coordinates(join_in_order([mean[None, :] for _, mean in fits], order), Q)[
-                0, :
-            ]
+            means = join_in_order([mean[None, :] for _, mean in fits], order)
+            mean = basis.to_coordinates(means)[0, :]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
-    return Factorization(problem, kernel, output_rows, parts, Basis(Q), join)
-
-
-def _to_coordinates(C: Array, Q: Array | None) -> Array:
-    """Convert values along the directions Q to output coordinates."""
-    return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
+    return Factorization(problem, kernel, output_rows, parts, basis, join)
 
 
 def _part_of_directions(problem: Problem, T: Array, kernel: DirectionKernel) -> Part:
     """Return the `Part` of the directions of `kernel`; T holds the outputs along all directions."""
-    targets = _columns(T, kernel.columns)
+    targets = take_columns(T, kernel.columns)
     gram = InputGram(kernel, problem.inputs.items, problem.weights, problem.intercept)
     spectrum = ExactSpectrum(gram)
     b = namespace(targets).ones_like(targets[0, :])
@@ -205,9 +199,3 @@ def _equal_columns(weights: np.ndarray) -> list[np.ndarray]:
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == g) for g in range(number.max() + 1)]
-
-
-def _columns(V: Array, index: np.ndarray) -> Array:
-    """Return the columns `index` of the matrix V."""
-    xp = namespace(V)
-    return xp.matrix_transpose(take(xp.matrix_transpose(V), index))

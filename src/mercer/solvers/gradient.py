@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
+from .._base.linalg import adjoint
 from .factorization import Factorization
 from .left_out import LeaveOneOut, members_by_size
 
@@ -76,38 +77,18 @@ class RidgeObjective:
         self.complete = spectrum.complete
         self.left_out = LeaveOneOut(self.part, factorization.problem.groups)
 
-    def transpose(self, A: Array) -> Array:
-        """Return the transpose of the matrix A."""
-        return self.xp.matrix_transpose(A)
-
-    def outside(self, A: Array) -> Array:
-        """Return A minus its projections on the input eigenvectors and the constants."""
-        constants = self.part.spectrum.constants
-        rest = A - self.E @ (self.transpose(self.E) @ A)
-        return rest if constants is None else rest - constants.project(rest)
-
-    def apply_inverse(self, A: Array) -> tuple[Array, Array | None]:
-        """Return (K ⊗ B + αI)⁻¹A as coordinates in the input eigenbasis E, and the rest outside E.
-
-        The rest is None if E is complete.
-        """
-        inside = (self.transpose(self.E) @ A) * self.D
-        return inside, None if self.complete else self.outside(A) / self.alpha
-
-    @property
-    def solved(self) -> tuple[Array, Array | None]:
-        """(K ⊗ B + αI)⁻¹T for targets T: coordinates in the input eigenbasis, and the rest."""
-        outside = None if self.complete else self.part.unfitted / self.alpha
-        return self.part.projected * self.D, outside
+        # (K ⊗ B + αI)⁻¹T for targets T: coordinates in the input eigenbasis, and the rest
+        self.inside = self.part.projected * self.D
+        self.outside = None if self.complete else self.part.unfitted / alpha
 
     def slopes(self, value: float, B: Array, within: Array, beyond: Array | None) -> Slopes:
         """Convert derivatives in the eigenbases of operator and Gram matrix to `Slopes`."""
         Q, xp = self.factorization.Q, self.xp
-        B = (B + self.transpose(B)) / 2.0
+        B = (B + B.T) / 2.0
         if Q is not None:
-            B = Q @ B @ self.transpose(Q)
+            B = Q @ B @ Q.T
         alpha = -float(xp.sum(self.s * xp.linalg.diagonal(within))) / self.alpha
-        return Slopes(value, alpha, B, (within + self.transpose(within)) / 2.0, beyond)
+        return Slopes(value, alpha, B, (within + within.T) / 2.0, beyond)
 
     def evidence_slopes(self) -> Slopes:
         """Return the negative log evidence with its derivatives.
@@ -115,7 +96,7 @@ class RidgeObjective:
         The misfit ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
         """
         xp, (n, q), s = self.xp, self.part.T.shape, self.s[:, None]
-        inside, outside = self.solved
+        inside, outside = self.inside, self.outside
         misfit = float(xp.sum(self.part.projected * inside))
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
@@ -124,10 +105,10 @@ class RidgeObjective:
         share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]
         within = _diagonal(0.5 * xp.sum(self.D * self.b[None, :], axis=1))
-        within = within - share * (bz @ self.transpose(inside))
-        beyond = None if outside is None else -share * (outside @ self.transpose(bz))
+        within = within - share * (bz @ inside.T)
+        beyond = None if outside is None else -share * (outside @ bz.T)
         B = _diagonal(0.5 * xp.sum(self.D * s, axis=0))
-        B = B - share * (self.transpose(inside * s) @ inside)
+        B = B - share * ((inside * s).T @ inside)
         found = self.slopes(-self.factorization.evidence(self.alpha), B, within, beyond)
         if (
             constant_outputs
@@ -140,23 +121,19 @@ class RidgeObjective:
 
         The formula is in the docstring of the module.
         """
-        total, transpose = self.part.spectrum.total, self.transpose
-        inside, outside = self.solved
+        total, inside, outside = self.part.spectrum.total, self.inside, self.outside
         e = next(iter(self.left_out.path([self.alpha])))
         a = (2.0 / total) * self.solve_group_blocks(e)
-        y_inside, y_outside = self.apply_inverse(a)
+        y_inside = (self.E.T @ a) * self.D  # y = 𝒦⁻¹a in the input eigenbasis
         by, bz = y_inside * self.b[None, :], inside * self.b[None, :]
-        within = self._leverage_slope_in_gram(a, e) - by @ transpose(inside)
-        B = -transpose(y_inside * self.s[:, None]) @ inside
+        within = self._leverage_slope_in_gram(a, e) - by @ inside.T
+        B = -(y_inside * self.s[:, None]).T @ inside
         z, beyond = self.E @ inside, None
-        if outside is not None and y_outside is not None:
-            z = z + outside
-            beyond = (
-                self.outside(self.outer_products_times_basis(a, e, self.D * self.b[None, :]))
-                / self.alpha
-            )
-            beyond = beyond - 0.5 * (y_outside @ transpose(bz) + outside @ transpose(by))
-        flat = transpose(a) @ z - (2.0 / total) * (transpose(e) @ e)
+        if outside is not None:
+            z, TE = z + outside, self.outer_products_times_basis(a, e, self.D * self.b[None, :])
+            y_outside, beyond = (self.part.project_out(A) / self.alpha for A in (a, TE))
+            beyond = beyond - 0.5 * (y_outside @ bz.T + outside @ by.T)
+        flat = a.T @ z - (2.0 / total) * (e.T @ e)
         unit = self.alpha / max(float(self.xp.max(self.s)), 1e-300)
         B = B + _divided_differences(flat, self.leverage_slope_in_operator(a, e), self.b, unit)
         return self.slopes(float(self.xp.sum(e * e)) / total, B, within, beyond)
@@ -168,19 +145,16 @@ class RidgeObjective:
         (b_j s + α)) and T_j the blocks of a_j e_jᵀ over left-out groups; `a` and `e` are those of
         the module docstring.
         """
-        b, transpose = self.b[None, :], self.transpose
+        b = self.b[None, :]
         if self.part.equal_eigenvalues:
             d = self.D[:, 0]
-            inner = transpose(self.E) @ self.outer_products_times_basis(
-                a, e, self.xp.ones_like(self.D)
-            )
+            ones = self.xp.ones_like(self.D)
+            inner = self.E.T @ self.outer_products_times_basis(a, e, ones)
             return float(self.b[0]) * d[:, None] * inner * d[None, :]
-        flat = transpose(self.E) @ self.outer_products_times_basis(a, e, self.D)
-        curved = transpose(self.E) @ self.outer_products_times_basis(a, e, self.D * self.D * b)
+        flat = self.E.T @ self.outer_products_times_basis(a, e, self.D)
+        curved = self.E.T @ self.outer_products_times_basis(a, e, self.D * self.D * b)
         unit = self.alpha / max(float(self.xp.max(self.b)), 1e-300)
-        return _divided_differences(
-            flat - transpose(flat), (curved + transpose(curved)) / 2.0, self.s, unit
-        )
+        return _divided_differences(flat - flat.T, (curved + curved.T) / 2.0, self.s, unit)
 
     # -- sums over left-out examples, which `GroupObjective` replaces by sums over groups ------
 
@@ -194,7 +168,7 @@ class RidgeObjective:
 
         The result is Σ_j T_j E diag(f_j) with T_j = diag(a_j ∘ e_j), over columns j of a, e, F.
         """
-        return self.E * ((a * e) @ self.transpose(F))
+        return self.E * ((a * e) @ F.T)
 
     def leverage_slope_in_operator(self, a: Array, e: Array) -> Array:
         """Return the operator derivative of the left-out error that is due to leverages.
@@ -204,7 +178,7 @@ class RidgeObjective:
         b_j and b_k, without the sign.
         """
         G = self.part.squared_basis @ (self.D * self.D * self.s[:, None])
-        return 0.5 * (self.transpose(a) @ (e * G) + self.transpose(a * G) @ e)
+        return 0.5 * (a.T @ (e * G) + (a * G).T @ e)
 
 
 class GroupObjective(RidgeObjective):
@@ -229,9 +203,9 @@ class GroupObjective(RidgeObjective):
 
         The result is Σ_j T_j E diag(f_j), with T_j the symmetric part of a_j e_jᵀ in each group.
         """
-        xp, transpose, found, order = self.xp, self.transpose, [], []
+        xp, found, order = self.xp, [], []
         for own, E, ag, eg in self._rows_by_size(a, e):
-            left, right = (transpose(B) @ E * transpose(F)[None, :, :] for B in (eg, ag))
+            left, right = (adjoint(B) @ E * F.T[None, :, :] for B in (eg, ag))
             found.append(xp.reshape(0.5 * (ag @ left + eg @ right), (own.size, -1)))
             order.append(own.reshape(-1))
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
@@ -243,11 +217,10 @@ class GroupObjective(RidgeObjective):
         dG_g the mean of the derivatives of G_g in the operator eigenvalues b_j and b_k, without the
         sign.
         """
-        transpose, total = self.transpose, 0.0
-        F = transpose(self.D * self.D * self.s[:, None])[None, :, :]
+        total, F = 0.0, (self.D * self.D * self.s[:, None]).T[None, :, :]
         for _, E, ag, eg in self._rows_by_size(a, e):
-            left, right = transpose(ag) @ E, transpose(eg) @ E
-            both = left @ transpose(right * F) + (left * F) @ transpose(right)
+            left, right = adjoint(ag) @ E, adjoint(eg) @ E
+            both = left @ adjoint(right * F) + (left * F) @ adjoint(right)
             total = total + 0.5 * self.xp.sum(both, axis=0)
         return total
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, sliced, take
+from .._base.arrays import Array, Items, blocks, count, namespace, sliced, take
 from .._base.linalg import adjoint
 from .._base.memory import ENTRIES
-from .._base.threads import map_row_blocks
 from ..features import FeatureMap
 from ..operators.slots import Slots
 from .constants import Constants
@@ -22,8 +21,6 @@ from .constants import Constants
 if TYPE_CHECKING:
     from .part import Part
 
-CACHED = 2**16
-"""The number of floats that fit into the cache of a processor core."""
 DIAGONAL_ITEMS = 16
 """Kernel matrices of this many inputs are computed at once where only diagonals are needed."""
 FittedMap = tuple[FeatureMap, Any]
@@ -166,7 +163,7 @@ class InputSpectrum:
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
             projected = self.project_inputs(sliced(X, rows), prior=True)
             assert projected.prior is not None
-            V = projected.prior[:, None] * b[None, :] - _squares_times(projected.Z, removed)
+            V = projected.prior[:, None] * b[None, :] - abs(projected.Z) ** 2 @ removed
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
             if self.constants is not None:
                 V = V + self.constants.at(projected.slots, V) ** 2
@@ -184,19 +181,3 @@ class InputSpectrum:
     def gram_times(self, A: Array) -> Array:
         """Return the weighted Gram matrix times A, apart from multiples of the constants."""
         raise NotImplementedError
-
-
-def _squares_times(Z: Array, A: Array) -> Array:
-    """Return |Z|² @ A with entrywise squares; Z is overwritten."""
-    if is_foreign(Z) or Z.dtype.kind == "c":
-        return abs(Z) ** 2 @ A
-    found = np.empty((Z.shape[0], A.shape[1]))
-
-    def process(row_blocks: list[slice]) -> None:
-        """Square the given rows of Z, and multiply them by A."""
-        for rows in row_blocks:
-            Z[rows] *= Z[rows]
-            np.matmul(Z[rows], A, out=found[rows])
-
-    map_row_blocks(process, Z.shape[0], CACHED // max(1, Z.shape[1]))
-    return found

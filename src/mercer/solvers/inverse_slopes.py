@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, namespace, put, take
+from .._base.arrays import Array, namespace, put, take, take_columns
 from .._base.linalg import factor_with_ridge
+from .._base.symmetric import trace
 from ..kernels.gradients import add_values
 from ..operators import Identity
 from ..problem import Problem
@@ -81,11 +82,10 @@ def _ridge_inverses(
         return
     kernel: Any = fitted_kernel(problem, output_rows)
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
-    transpose = namespace(output_rows.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
         factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
-        T = transpose(take(transpose(output_rows.rows), which))
+        T = take_columns(output_rows.rows, which)
         yield _ridge_inverse(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
@@ -96,22 +96,15 @@ def _ridge_inverse(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> Rid
 
     `vjp` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
     """
-    xp, roots = namespace(T), reduction.roots
-    transpose = xp.matrix_transpose
-    P = reduction.expand_rows(transpose(reduction.expand_rows(factor.inverse())))
+    roots = reduction.roots
+    P = reduction.expand_rows(reduction.expand_rows(factor.inverse()).T)
 
     def pull(A: Array) -> dict[str, Any]:
         """Convert a derivative A in √w K √w + αI to those in kernel parameters and ridge."""
-        in_gram = A if roots is None else roots * A * transpose(roots)
+        in_gram = A if roots is None else roots * A * roots.T
         return vjp(in_gram) | {RIDGE: trace(A)}
 
     return T, P, factor.log_determinant(), pull
-
-
-def trace(A: Array) -> float:
-    """Return the sum of the diagonal entries of a matrix."""
-    xp = namespace(A)
-    return float(xp.sum(xp.linalg.diagonal(A)))
 
 
 def _evidence_slopes(
@@ -128,7 +121,7 @@ def _evidence_slopes(
         logs += q * determinant
         if problem.weights is not None:
             logs -= q * float(np.log(problem.weights).sum())
-        of_misfit = add_values(of_misfit, pull(z @ xp.matrix_transpose(z)))
+        of_misfit = add_values(of_misfit, pull(z @ z.T))
         of_logs = add_values(of_logs, pull(P), 0.5 * q)
     misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
     value = 0.5 * (number * log(misfit / number) + logs)
@@ -145,8 +138,8 @@ def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tupl
     solved, spread = _group_functions(P, groups)
     e = solved(z)
     a = (2.0 / total) * solved(e)
-    half = (P @ a) @ xp.matrix_transpose(z)
-    A = P @ spread(a, e) - 0.5 * (half + xp.matrix_transpose(half))
+    half = (P @ a) @ z.T
+    A = P @ spread(a, e) - 0.5 * (half + half.T)
     return float(xp.sum(e * e)) / total, A
 
 
@@ -166,8 +159,8 @@ def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
         """Return the symmetric part of a_g e_gᵀ within each group g, times P."""
         out = xp.zeros_like(P)
         for own in members:
-            M = take(a, own) @ xp.matrix_transpose(take(e, own))
-            out = put(out, own, 0.5 * (M + xp.matrix_transpose(M)) @ take(P, own))
+            M = take(a, own) @ take(e, own).T
+            out = put(out, own, 0.5 * (M + M.T) @ take(P, own))
         return out
 
     return lambda R: solve_diagonal_blocks(P, R, groups), spread

@@ -53,12 +53,7 @@ def parameter_slopes(
 
 def _projected_outputs(factorization: Factorization) -> Array:
     """Return EᵀV, the outputs V in the input eigenbasis E, in output coordinates."""
-    inside = factorization.parts[0].projected
-    return (
-        inside
-        if factorization.Q is None
-        else inside @ namespace(inside).matrix_transpose(factorization.Q)
-    )
+    return factorization.basis.to_coordinates(factorization.parts[0].projected)
 
 
 def _output_moments(factorization: Factorization) -> Any:
@@ -78,13 +73,13 @@ def _with_terms(factorization: Factorization, found: Slopes, terms: Terms) -> Sl
     if not terms:
         return found
     spectrum, EV = factorization.parts[0].spectrum, _projected_outputs(factorization)
-    transpose, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
+    within, beyond = found.within, found.beyond
     for shift, M in terms:
         W = EV / (spectrum.s + shift)[:, None]
-        within = within + W @ M @ transpose(W)
+        within = within + W @ M @ W.T
         if beyond is not None:
             outside = factorization.output_rows.rows - spectrum.E @ EV
-            beyond = beyond + (outside / shift) @ M @ transpose(W)
+            beyond = beyond + (outside / shift) @ M @ W.T
     return replace(found, within=within, beyond=beyond)
 
 
@@ -95,10 +90,9 @@ def _exact_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]
     `found.within`, the derivative in the eigenbasis E of the Gram matrix.
     """
     spectrum, side = factorization.parts[0].spectrum, factorization.problem.inputs
-    transpose = namespace(spectrum.E).matrix_transpose
     E = spectrum.E if spectrum.roots is None else spectrum.roots * spectrum.E
     X = side.kernel.check(side.items, "X")
-    return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ transpose(E))
+    return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ E.T)
 
 
 def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, Any]:
@@ -118,16 +112,13 @@ def _low_rank_slopes(factorization: Factorization, found: Slopes) -> dict[str, A
             f"features={map} have no derivatives: use Nystroem, RandomPivotedCholesky or "
             "IncompleteCholesky, whose landmarks are kept, or features=None."
         )
-    xp = namespace(AE)
-    transpose = xp.matrix_transpose
-    dU = 2.0 * (AE * xp.sqrt(spectrum.s)) @ transpose(spectrum.P)
-    U = (spectrum.E * xp.sqrt(spectrum.s)) @ transpose(spectrum.P)  # weights and mean cancel in A
+    roots_P = namespace(AE).sqrt(spectrum.s)[:, None] * spectrum.P.T
+    dU, U = 2.0 * AE @ roots_P, spectrum.E @ roots_P  # weights and mean cancel in A
     R, Z = map.weights_, map.landmarks_
-    square = -0.5 * (R @ (transpose(U) @ dU) @ transpose(R))
+    square = -0.5 * (R @ (U.T @ dU) @ R.T)
     dU = dU if spectrum.roots is None else spectrum.roots * dU
-    across = dU @ transpose(R)
     gradient = kernel.parameter_gradient
-    return add_values(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
+    return add_values(gradient.vjp(X, Z, dU @ R.T), gradient.vjp(Z, Z, square))
 
 
 def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> dict[str, Any]:
@@ -136,16 +127,16 @@ def _by_features(kernel: Any, X: Any, spectrum: LowRankSpectrum, AE: Array) -> d
     For a parameter θ it is ⟨A, ∂K/∂θ⟩ with the derivative A in the Gram matrix, summed over blocks
     of rows. AE is A times the input eigenvectors E.
     """
-    transpose, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
+    gradient = kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:
         return total
-    E, inner = spectrum.E, transpose(spectrum.E) @ AE
+    E, inner = spectrum.E, spectrum.E.T @ AE
     half = AE - 0.5 * (E @ inner)
     if spectrum.roots is not None:
         E, half = spectrum.roots * E, spectrum.roots * half
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
-        C = 2.0 * half[rows, :] @ transpose(E)
+        C = 2.0 * half[rows, :] @ E.T
         total = add_values(total, gradient.vjp(sliced(X, rows), X, C))
     return total

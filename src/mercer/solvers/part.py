@@ -98,7 +98,7 @@ class Part:
         if self.targets is not None:
             return take(self.T, index)
         unit = unit_columns(self.spectrum.size, index, self.spectrum.E)
-        return self._weight_columns(adjoint(self._project_out(unit, False)))
+        return self._weight_columns(adjoint(self.project_out(unit, eigenvectors=False)))
 
     def _weight_columns(self, A: Array) -> Array:
         """Return A with its columns, one per example, times the roots of the sample weights."""
@@ -297,9 +297,9 @@ class Part:
 
         `rows` are the numbers of the columns, those of training rows.
         """
-        return self._project_out(unit_columns(self.spectrum.size, rows, self.spectrum.E), True)
+        return self.project_out(unit_columns(self.spectrum.size, rows, self.spectrum.E))
 
-    def _project_out(self, A: Array, eigenvectors: bool) -> Array:
+    def project_out(self, A: Array, eigenvectors: bool = True) -> Array:
         """Return A minus its projection on the constants N, and on E if `eigenvectors`."""
         E, constants = self.spectrum.E, self.spectrum.constants
         for _ in range(2):  # the second time removes rounding errors
