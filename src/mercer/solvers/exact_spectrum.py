@@ -61,8 +61,7 @@ class InputGram:
         """
         K = self._centred_gram()
         self.reduction = Reduction.of(self.weights, self.intercept, K)
-        A = self.reduction.reduce_gram(K)
-        return K + 0.0 if A is K else A  # the kernel may store K, and the caller overwrites A
+        return self.reduction.reduce_gram(K)
 
     def _centred_gram(self) -> Array:
         """Return the Gram matrix K of the inputs, centred if the kernel has finite features."""

@@ -84,7 +84,7 @@ def _ridge_inverses(
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
-        factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
+        factor = factor_with_ridge(reduction.reduce_gram(K), alpha)
         T = take_columns(output_rows.rows, which)
         yield _ridge_inverse(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 

@@ -53,7 +53,7 @@ class SlotGramSpectrum(InputSpectrum):
 
     def _factor(self) -> tuple[Array, Array, Reduction, Any]:
         """Compute the value of `factored` by an eigendecomposition."""
-        K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
+        K, weights = self.kernel.gram(self.X).matrix(), self.weights
         means = self.slots.means(K, weights) if self.intercept else None
         largest = float(namespace(K).max(namespace(K).linalg.diagonal(K)))
         reduction = Reduction.of(weights, self.intercept, K, self.slots.places)
@@ -114,8 +114,7 @@ class SlotGramSpectrum(InputSpectrum):
         for rows, G in gram.parts():
             weights = None if w is None else w[rows]
             reduction = Reduction.of(weights, self.intercept, G, places[rows])
-            A = reduction.reduce_gram(G)
-            ridge = factor_with_ridge(A + 0.0 if A is G else A, alpha)
+            ridge = factor_with_ridge(reduction.reduce_gram(G), alpha)
             solved = reduction.expand_rows(ridge.solve(reduction.reduce_rows(take(T, rows))))
             C = put(C, rows, reduction.weighted(solved))
         return C
