@@ -35,7 +35,7 @@ from .kernels import (
     WeisfeilerLehman,
 )
 from .spaces import Records, Space
-from .spaces.records import column_of
+from .spaces.records import field_values
 
 __all__ = ["default_kernel", "evaluate"]
 
@@ -157,7 +157,7 @@ def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.
     Other losses are relative to the mean loss of predicting the output of another record.
     """
     own = space.fields[name]
-    truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
+    truth, predicted = (own.check(field_values(A, name).tolist(), name) for A in (y_true, y_pred))
     each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)
     if own.greater_is_better:
         return each

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.arrays import Items, count, take
 from ..estimators import Blend, MissingTargets
-from ..spaces.records import filled, known_fields
+from ..spaces.records import fill_missing_fields, known_fields
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,11 @@ class Pairs:
     @cached_property
     def complete(self) -> Items:
         """The outputs, with missing fields of records replaced by known values of other records."""
-        return self.y if self.known is None else filled(self.y, list(self.y[0]), self.known)
+        return (
+            self.y
+            if self.known is None
+            else fill_missing_fields(self.y, list(self.y[0]), self.known)
+        )
 
     def fit_model(self, model: Any) -> Any:
         """Fit a model to the pairs without warnings, and return the model.

@@ -15,7 +15,7 @@ from ..decoders import PerField
 from ..kernels import Kernel, On
 from ..kernels.base import as_output_kernel
 from ..spaces import Records
-from ..spaces.records import column_of, filled, from_columns, known_fields
+from ..spaces.records import field_values, fill_missing_fields, known_fields, records_from_columns
 from .kinds.cells import Cells
 from .kinds.guess import output_kind, without_empty_cells
 from .outputs import Outputs
@@ -118,7 +118,7 @@ class RecordCells(Cells):
 
     def read(self, table: Table) -> np.ndarray:
         """Return one record for each row: a dictionary with None for empty cells."""
-        return from_columns(
+        return records_from_columns(
             {
                 name: values_or_none(outputs.read, table, name, outputs)
                 for name, outputs in self.fields.items()
@@ -127,7 +127,7 @@ class RecordCells(Cells):
 
     def column(self, records: Items, name: Name) -> Items:
         """Return the values of field `name` that are not missing, as items of its space."""
-        values = [value for value in column_of(records, name).tolist() if value is not None]
+        values = [value for value in field_values(records, name).tolist() if value is not None]
         return self.fields[name].space_.check(values, str(name))
 
     def write(self, items: Items) -> dict[Name, Any]:
@@ -185,7 +185,7 @@ class RecordOutputs(Outputs):
             )
             for (name, outputs), rows in zip(each, known.values(), strict=True)
         ]
-        complete = filled(y, self.columns_, known_fields(y, self.columns_))
+        complete = fill_missing_fields(y, self.columns_, known_fields(y, self.columns_))
         return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
 
     def column(self, records: Items, name: Name) -> Items:
@@ -222,10 +222,10 @@ class RecordOutputs(Outputs):
         """Return the true records with missing values replaced by the predicted ones."""
         known = known_fields(truth, self.columns_)
         columns = {
-            name: np.where(mask, column_of(truth, name), column_of(predicted, name))
+            name: np.where(mask, field_values(truth, name), field_values(predicted, name))
             for name, mask in zip(self.columns_, known.T, strict=True)
         }
-        return truth if known.all() else from_columns(columns)
+        return truth if known.all() else records_from_columns(columns)
 
     def array_of(self, items: Items, flat: bool) -> np.ndarray:
         """Convert records to an array, (records, columns), of objects unless all are numbers."""

@@ -102,7 +102,7 @@ class Chart:
         self.ends.setdefault((start, p, position, height), []).append(end)
 
     def _candidate_values(self, state: State) -> Iterator[float]:
-        """Yield the best value of a state for each position where its last child may begin."""
+        """Yield the value of a state for each position where its last child may begin."""
         _, p, position, end, height = state
         leaf, _ = self.grammar.productions[p].children[position - 1]
         for before, at in self._states_before(state):
@@ -114,7 +114,7 @@ class Chart:
                 yield value + self._best_child_value(self._span_key(at, end), p, position, height)
 
     def _states_before(self, state: State) -> list[tuple[State, int]]:
-        """Return the partial productions without the last child of `state`, and their ends."""
+        """Return the states before the last child of `state` was added, each with its end."""
         start, p, position, end, height = state
         if position == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1

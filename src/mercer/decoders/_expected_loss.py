@@ -95,7 +95,7 @@ class LabelLoss(ExpectedLoss):
         return best, self.values(C, best)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price per label that gives the least loss for left-out weights C and sets y.
+        """Choose `price`, the cost of each predicted label, by the loss of left-out predictions.
 
         Row t of C has the left-out weights of example t, and y[t] is its true set. The price
         stays 0 unless another one lowers the loss by more than one standard error.
@@ -112,7 +112,10 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return the best label set for each price and each row of weights C, as indicators."""
+        """Return for each price per label the best label sets for the rows of weights C.
+
+        Row t of each result has the boolean indicators of the labels of set t.
+        """
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {
             "hamming": self._best_by_hamming,
@@ -167,10 +170,10 @@ class LabelLoss(ExpectedLoss):
 
 
 def _best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels by falling gain for each set size, and the sum of the first gains.
+    """Return the labels by falling gain for each set size, and the largest gain of such a set.
 
-    For sets of s labels, s gains are summed. The gains and the labels have the shape (points,
-    labels, sizes), the sums (points, sizes).
+    The gain of a set of s labels is the sum of the first s gains. The gains and the labels have the
+    shape (points, labels, sizes), the largest gains (points, sizes).
     """
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
@@ -287,7 +290,7 @@ def _edit_distances(left: list[str], right: list[str]) -> np.ndarray:
 
 
 def _one_edit_away(text: str, letters: list[str]) -> list[str]:
-    """Return all strings that are one deletion, insertion or substitution from a string."""
+    """Return all strings that are one deletion, insertion or substitution away from `text`."""
     near = {text[:i] + text[i + 1 :] for i in range(len(text))}
     for letter in letters:
         near |= {text[:i] + letter + text[i:] for i in range(len(text) + 1)}

@@ -83,9 +83,9 @@ class FaissIndex:
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return indices and scores of the best `k` candidates, and whether they are proved best.
 
-        C has the coordinates of one point per row, as have the results. The third array is False
-        where rounding in the flat index may hide a better candidate; with HNSW it is not checked
-        and always True.
+        Each row of C and of the results belongs to one point; C has its coordinates. The third
+        array is False where rounding in the flat index may hide a better candidate; with HNSW it is
+        not checked and always True.
         """
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
@@ -122,7 +122,7 @@ class FaissIndex:
 
 
 def append_column(A: Array, last: Array | float) -> Array:
-    """Return the matrix A with one more column, `last`: a vector, or a number to repeat."""
+    """Return the matrix A with the column `last` appended; a number is repeated in all rows."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

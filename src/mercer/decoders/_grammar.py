@@ -71,9 +71,10 @@ class Grammar:
         self.counts = self._count_matrix([bag for _, _, bag in read])
 
     def _number_productions(self, tree: Any, name: str) -> tuple[int, int, Counter]:
-        """Store the productions of a tree; return the number of its root, its size and counts.
+        """Store the productions of a tree; return its root, its size and its feature counts.
 
-        The number of the root is -1 for a tree that is a leaf. The counts are those of features.
+        The root is the number of the production there, -1 for a tree that is a single leaf. The
+        size is the number of nodes.
         """
         (flat,) = flat_trees([tree], name)
         hashes = flat.productions()
@@ -111,8 +112,8 @@ class Grammar:
         at = self.below.get(feature, -1)
         return at if at < 0 else len(self.productions) + at
 
-    def counts_of(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
-        """Return the feature counts of flat trees, one row each; unseen features are ignored."""
+    def count_in_flat_trees(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
+        """Return a sparse matrix of the feature counts of trees; unseen features are ignored."""
         entries = []
         for row, tree in enumerate(trees):
             inner = tree.productions()[np.diff(tree.pointer) > 0]
@@ -181,10 +182,9 @@ class Rules:
         }
 
     def _label_or_number(self, p: int) -> Any:
-        """Return the label of production p if all its children are leaves, else its number p.
+        """Return what identifies production p as a child: its label if it has only leaves, else p.
 
-        Where a production was seen below another one, all productions with the same result are
-        allowed.
+        Where one production was seen as a child, all productions with the same result are allowed.
         """
         rule = self.grammar.productions[p]
         return rule.label if rule.only_leaves else p
@@ -192,8 +192,8 @@ class Rules:
     def below(self, p: int, position: int, only_seen: bool) -> list[int]:
         """Return the productions that may be child `position` of production p.
 
-        With `only_seen` these are the ones that were seen there in a training tree, up to the
-        leaves of productions of leaves; else all productions with the label of the child.
+        These are all productions with the label of that child; if `only_seen`, those that were
+        seen there in a training tree (productions that differ in their leaves only count as one).
         """
         label = self.grammar.productions[p].children[position][1]
         allowed = [q for q in self.grammar.by_label.get(label, []) if q in self._allowed]

@@ -23,18 +23,18 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
     """Return the best order of the labels for each (m, m) preference matrix W, for small m.
 
     The best order has the largest Σ_{i before j} W_ij. It is found by dynamic programming over
-    subsets: best[S], the largest such sum over the orders of a subset S,
-    is the maximum over the label that comes last. Sums over S of preferences to a label come from
-    tables for the two halves of the labels, so that the cost is O(2^m m).
+    subsets: best[S], the largest such sum over the orders of a subset S, is the maximum over the
+    label that comes last. Sums over S of preferences to a label come from tables for the two halves
+    of the labels, so that the cost is O(2^m m).
     """
     orders = np.empty(W.shape[:2], dtype=np.int64)
-    _subset_orders(W, orders)
+    _fill_subset_orders(W, orders)
     return orders
 
 
 @parallel
-def _subset_orders(start, stop, W, orders):
-    """Write the best order for each preference matrix W[start], …, W[stop - 1] into `orders`."""
+def _fill_subset_orders(start, stop, W, orders):
+    """Write the order with the largest Σ_{i before j} W_ij, for each matrix W[t], into `orders`."""
     m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
@@ -72,8 +72,8 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return orders of the labels by pairwise wins, and whether each is the best order.
 
     There is one order for each preference matrix W[t]. Label i wins against label j if
-    W[t, i, j] > 0. An order in which no label loses against a later
-    one is the best. If the wins have no cycle, the order by number of wins is such an order.
+    W[t, i, j] > 0. An order in which no label loses against a later one is the best. If the wins
+    have no cycle, the order by number of wins is such an order.
     """
     orders = np.argsort(-(W > 0).sum(axis=2), axis=1, kind="stable")
     rows = np.arange(len(W))[:, None, None]
@@ -114,7 +114,7 @@ def _topological_order(wins: np.ndarray) -> list[int]:
 
 
 def _component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order in one strong component of the wins, and whether it is proved."""
+    """Return the best order in a strong component of the wins, and whether it is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
@@ -131,7 +131,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
     if len(W) > PROGRAMME:
         return best, False
     end = np.inf if time_limit is None else time.monotonic() + time_limit
-    programme, integral = _Programme(W), False
+    programme, integral = _OrderingProgramme(W), False
     while (left := end - time.monotonic()) > 0:
         solution = programme.solve(integral, left)
         if solution is None:
@@ -148,7 +148,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
     return best, False
 
 
-class _Programme:
+class _OrderingProgramme:
     """The linear ordering programme, with constraints against the 3-cycles seen so far."""
 
     def __init__(self, W: np.ndarray):
@@ -161,7 +161,7 @@ class _Programme:
         self.triples = np.zeros((0, 3), dtype=int)
 
     def solve(self, integral: bool, seconds: float) -> tuple[np.ndarray, float] | None:
-        """Return the optimal variables x_ij (is i before j?) and their value; None if time is out.
+        """Return the optimal variables x_ij (is i before j?) and their value; None if out of time.
 
         With `integral` the variables are integers, else real numbers in [0, 1].
         """

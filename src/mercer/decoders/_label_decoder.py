@@ -34,7 +34,7 @@ class LabelDecoder(Decoder):
         return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
     def _as_label_sets(self, chosen: np.ndarray) -> Items:
-        """Return boolean indicators of labels in the form of the training outputs."""
+        """Return label sets in the form of the training outputs, given boolean indicator rows."""
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)

@@ -77,7 +77,7 @@ def _add_windows(cells, width, value, shift, out):
 
 @parallel
 def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
-    """Write the total score of the n-grams that end with each edge into `fronts` and `backs`.
+    """Write the score of the n-grams that end with each edge into `fronts` and `backs`.
 
     fronts[t, e, i] has the part for point t that depends on the position i of the symbol of edge e,
     and backs[t, e, b] the part that depends on the number b of symbols after it. With width 0

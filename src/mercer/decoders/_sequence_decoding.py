@@ -71,7 +71,7 @@ def _required_length(x: Any, t: int, length: Any) -> int:
 
 
 def agreement(y: Items, decoded: Items) -> float:
-    """Return how many decoded sequences equal those of y, plus a tie-break below one.
+    """Return the number of decoded sequences that equal those of y, plus a tie-break below one.
 
     The tie-break is the mean fraction of equal symbols, times n / (n + 1) for n sequences.
     """

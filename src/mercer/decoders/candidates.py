@@ -25,7 +25,7 @@ from ..kernels import Kernel
 from ._faiss import FaissIndex, append_column
 from ._scan import SCORE_COLUMNS, Change, best_of_blocks, score_blocks
 from .base import Decoder, Ranked
-from .own_candidates import OwnCandidates, collected, sole_groups
+from .own_candidates import OwnCandidates, outputs_as_array, sole_groups
 
 INDICES = (None, "faiss", "hnsw")
 
@@ -106,7 +106,9 @@ class Candidates(Reducible, Decoder):
     def decode(self, points: Embedding) -> Items:
         """Return the candidate with the highest score at each predicted point."""
         if self.own_ is not None:
-            return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
+            return outputs_as_array(
+                [row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel
+            )
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
@@ -132,7 +134,7 @@ class Candidates(Reducible, Decoder):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return indices and scores of the best `k` candidates, both of shape (points, k).
 
-        The values of the functions in `prior` are added to the scores.
+        The functions in `prior` return what is added to the scores of a block.
         """
         k = min(k, count(self.outputs_))
         points, lost = points.about(self.outputs_)
@@ -181,7 +183,7 @@ class Candidates(Reducible, Decoder):
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """Return functions that change the scores to -inf for candidates left out with a point."""
+        """Return functions that change scores to -inf for candidates left out with a point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []

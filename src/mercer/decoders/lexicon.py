@@ -34,7 +34,7 @@ def _log_likelihood(S: np.ndarray, columns: np.ndarray) -> float:
 
 
 def _rarities(words: Items, y: Items) -> np.ndarray:
-    """Return how rare the symbols of each word are in the outputs y, summed over its symbols.
+    """Return the rarity of each word: how rare its symbols are in the outputs y, summed over them.
 
     The rarity of a symbol of frequency f is -log f minus the mean of -log f over y. A symbol that
     does not occur counts as if it occurred once.
@@ -153,7 +153,7 @@ class Lexicon(Decoder):
         return self
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
-        """Return the word scores (columns) of predicted points; -inf for excluded words."""
+        """Return the score of each word (column) at each point (row); -inf for excluded words."""
         parts, _ = self.pool_._score_blocks(points, self._restriction_changes(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
@@ -170,7 +170,7 @@ class Lexicon(Decoder):
         return self.pool_._as_ranked(*self.pool_._search(points, k, self._score_changes(points)))
 
     def _score_changes(self, points: Embedding) -> list[Change]:
-        """Return the functions that change scores by restriction, rarity and background."""
+        """Return the functions that add restriction, rarity and background to blocks of scores."""
         changes = self._restriction_changes(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])

@@ -89,7 +89,7 @@ class CandidateLists:
         distinct = take(self.pool, self.positions[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
-        order, T = np.argsort(self.numbers, kind="stable"), _in_features(points)
+        order, T = np.argsort(self.numbers, kind="stable"), _points_in_features(points)
         for some in blocks(count(distinct), CANDIDATES_AT_ONCE):
             block, frame = take(distinct, np.arange(some.start, some.stop)), points.frame
             E = frame.evaluate(block) if T is None else frame.kernel.features.rows(block)
@@ -107,8 +107,8 @@ class CandidateLists:
         return inner, squares
 
 
-def _in_features(points: Embedding) -> np.ndarray | None:
-    """Return points in sparse features of the output kernel; None without such features."""
+def _points_in_features(points: Embedding) -> np.ndarray | None:
+    """Return points in the features of the output kernel; None unless those are sparse and few."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:
@@ -135,7 +135,7 @@ def _sparse_products(T: np.ndarray, F: Any, left: np.ndarray, right: np.ndarray)
 
 
 def _check_list(row: Any, t: int) -> list:
-    """Return the candidates of input t as a list; raise an error if empty or not a list."""
+    """Return the candidates of input t as a list; raise an error if there are none."""
     if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__"):
         raise ValueError(
             f"candidates[{t}] must be a list of outputs, one an input; got {row!r:.60}."
@@ -202,6 +202,6 @@ def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarra
     return found
 
 
-def collected(outputs: list, kernel: Kernel) -> Items:
-    """Return a list of decoded outputs as an array, of numbers if the kernel is on vectors."""
+def outputs_as_array(outputs: list, kernel: Kernel) -> Items:
+    """Return decoded outputs as an array, of numbers if the kernel is on vectors."""
     return kernel.as_outputs(outputs) if kernel.on_vectors else object_array(outputs)

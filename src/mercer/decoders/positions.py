@@ -226,11 +226,11 @@ class Viterbi(PositionDecoder):
         if not isinstance(self.order, int) or self.order < 0:
             raise ValueError(f"order must be an integer ≥ 0, got {self.order!r}.")
         given = self.transitions is not None
-        self.transitions_ = self._given_transitions() if given else self._learnt_transitions(y)
+        self.transitions_ = self._check_transitions() if given else self._learn_transitions(y)
         return self
 
-    def _given_transitions(self) -> np.ndarray:
-        """Return the given transitions as (contexts, symbols), 0 at the ends of sequences."""
+    def _check_transitions(self) -> np.ndarray:
+        """Check `transitions`; return them as (contexts, symbols), 0 at the ends of sequences."""
         size = len(self._kernel.alphabet_)
         table = np.asarray(self.transitions, dtype=np.float64)
         if table.shape != (size,) * (self.order + 1):
@@ -242,7 +242,7 @@ class Viterbi(PositionDecoder):
         full[(slice(0, size),) * (self.order + 1)] = table
         return full.reshape(-1, size + 1)
 
-    def _learnt_transitions(self, y: Items) -> np.ndarray:
+    def _learn_transitions(self, y: Items) -> np.ndarray:
         """Return log-probabilities (contexts, symbols) of symbols after contexts in outputs y."""
         size = len(self._kernel.alphabet_)
         codes = self._kernel.alphabet_.encode(y)

@@ -16,7 +16,7 @@ from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Explicit
 from ..kernels import Kernel, On
 from ..kernels.records import field_kernels, field_widths
-from ..spaces.records import from_columns
+from ..spaces.records import records_from_columns
 from .base import Decoder, Ranked, unsuited_kernel
 
 
@@ -44,8 +44,8 @@ class Field:
         return self.on.inner
 
     def values(self, records: Items) -> Items:
-        """Return the values of this field in the records, in the form that the kernel takes."""
-        return values_of(self.on, records)
+        """Return the values of this field in the records as items for its kernel."""
+        return field_items(self.on, records)
 
     def points(self, points: Embedding) -> Embedding:
         """Return the points restricted to the coordinates of this field."""
@@ -59,8 +59,8 @@ class Field:
         return Embedding(coordinates, frame, points.left_out, points.inputs)
 
 
-def values_of(on: On, records: Items) -> Items:
-    """Return the values of one field of the records, in the form that its kernel takes.
+def field_items(on: On, records: Items) -> Items:
+    """Return the values of one field of the records as items for the kernel of the field.
 
     `on` is the kernel `On` of the field.
     """
@@ -78,7 +78,7 @@ def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
     for name, field_kernel in kernels.items():
         columns = None if owners is None else np.flatnonzero([o == name for o in owners])
         on = On(name, field_kernel)
-        fields[name] = Field(on, values_of(on, first), columns)
+        fields[name] = Field(on, field_items(on, first), columns)
     return fields
 
 
@@ -153,35 +153,37 @@ class PerField(Decoder):
 
     def decode(self, points: Embedding) -> np.ndarray:
         """Return the decoded record of each predicted point, a dictionary from fields to values."""
-        return from_columns({name: self._column(name, points) for name in self.fields_})
+        return records_from_columns(
+            {name: self._decode_field(name, points) for name in self.fields_}
+        )
 
-    def _column(self, name: Any, points: Embedding) -> list:
+    def _decode_field(self, name: Any, points: Embedding) -> list:
         """Return the decoded values of the field `name`, one for each predicted point."""
         values = self.decoders_[name].decode(self.fields_[name].points(points))
-        return [in_form_of(value, self.like_[name]) for value in values]
+        return [restore_type(value, self.like_[name]) for value in values]
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return for each predicted point the `k` records with the largest sum of field scores.
 
         A field whose decoder cannot rank several values has the same value in all records.
         """
-        columns = {name: self._ranked(name, points, k) for name in self.fields_}
+        columns = {name: self._rank_values(name, points, k) for name in self.fields_}
         return [
             best_records(dict(zip(columns, lists, strict=True)), k)
             for lists in zip(*columns.values(), strict=True)
         ]
 
-    def _ranked(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best values of a field per point; one if its decoder does not rank."""
+    def _rank_values(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
+        """Return the best `k` values of field `name` at each point; one if it cannot rank."""
         like = self.like_[name]
         with suppress(ValueError):
             ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)
-            return [[(in_form_of(value, like), score) for value, score in row] for row in ranked]
-        return [[(value, 0.0)] for value in self._column(name, points)]
+            return [[(restore_type(value, like), score) for value, score in row] for row in ranked]
+        return [[(value, 0.0)] for value in self._decode_field(name, points)]
 
 
-def in_form_of(value: Any, like: Any) -> Any:
-    """Return a decoded value in the form of the training value `like`, such as a number or list."""
+def restore_type(value: Any, like: Any) -> Any:
+    """Return a decoded value as a number, list or tuple, if the training value `like` is one."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray):

@@ -59,7 +59,7 @@ class Refinement(Decoder):
     def decode(self, points: Embedding) -> Array:
         """Return for each predicted point the best candidate after refinement."""
         starts = self.kernel_.check(self.start_.decode(points), "y")
-        return restore(self._refined(points, starts), self.sample_)
+        return restore(self._refine(points, starts), self.sample_)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return for each predicted point the best `k` candidates after refinement, with scores."""
@@ -69,7 +69,7 @@ class Refinement(Decoder):
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
-            ends = self._refined(some, self.kernel_.check(starts, "y"))
+            ends = self._refine(some, self.kernel_.check(starts, "y"))
             objective = PreimageObjective.of(self.kernel_, some)
             scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
@@ -77,8 +77,8 @@ class Refinement(Decoder):
                 refined[t].append((one(ends, j), float(scores[j])))
         return [sorted(row, key=lambda pair: -pair[1]) for row in refined]
 
-    def _refined(self, points: Embedding, starts: Array) -> Array:
-        """Return the refined outputs; the start where refinement does not raise the score."""
+    def _refine(self, points: Embedding, starts: Array) -> Array:
+        """Return the refined outputs, or the starts where refinement does not raise the score."""
         objective = PreimageObjective.of(self.kernel_, points)
         ends = self._climb(objective, starts)
         xp = namespace(ends)
@@ -244,7 +244,7 @@ class Gradient(Refinement):
         return namespace(Y).concat(ends, axis=0)
 
     def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
-        """Return the output that L-BFGS finds from y, for the objective of one point."""
+        """Return the output that L-BFGS finds for one point from y, a matrix of one row."""
         scale = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:

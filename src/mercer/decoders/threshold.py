@@ -106,7 +106,7 @@ class Threshold(LabelDecoder):
             self.threshold_ = (examples * single + THRESHOLD_PRIOR * common) / (
                 examples + THRESHOLD_PRIOR
             )
-        chosen = self._chosen(G)
+        chosen = self._select_labels(G)
         sizes = chosen.sum(axis=0) + T.sum(axis=0)
         f1 = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
         occurs = T.any(axis=0)
@@ -143,10 +143,10 @@ class Threshold(LabelDecoder):
 
     def decode(self, points: Embedding) -> Items:
         """Return the set of labels whose scores reach the threshold at each predicted point."""
-        return self._as_label_sets(self._chosen(self._scores(points)))
+        return self._as_label_sets(self._select_labels(self._scores(points)))
 
-    def _chosen(self, G: np.ndarray) -> np.ndarray:
-        """Return the indicators of the predicted labels for scores G, one row for each point."""
+    def _select_labels(self, G: np.ndarray) -> np.ndarray:
+        """Return boolean indicators of the predicted labels, given scores G (points, labels)."""
         margins = G - self.threshold_
         chosen = margins >= 0
         if self.at_least_one_:
@@ -159,12 +159,12 @@ class Threshold(LabelDecoder):
         return [
             [
                 (self._as_label_sets(chosen[None, :])[0], score)
-                for score, chosen in self._ranked(row, k)
+                for score, chosen in self._best_label_sets(row, k)
             ]
             for row in self._scores(points) - self.threshold_
         ]
 
-    def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
+    def _best_label_sets(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
         """Yield (sum, indicators) of the k label sets with the largest sums of score margins.
 
         A margin is the score of a label minus its threshold.

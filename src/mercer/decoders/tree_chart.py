@@ -117,7 +117,7 @@ class TreeChart(Decoder):
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return the trees with the highest scores that the search found, at most `k`."""
-        return [rows[:k] for rows, _ in self._ranked(points, k)]
+        return [rows[:k] for rows, _ in self._rank_trees(points, k)]
 
     def certify(self, points: Embedding) -> Found:
         """Return the best tree of each predicted point, its score, and the optimality gap.
@@ -130,17 +130,19 @@ class TreeChart(Decoder):
         points : Embedding
             The predicted points of the output feature space.
         """
-        ranked = self._ranked(points, 1)
+        ranked = self._rank_trees(points, 1)
         return Found(
             object_array([rows[0][0] for rows, _ in ranked]),
             np.array([rows[0][1] for rows, _ in ranked]),
             np.array([gap for _, gap in ranked]),
         )
 
-    def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
-        """Return ranked (tree, score) pairs for each predicted point, and the gap of the first."""
+    def _rank_trees(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
+        """Return (trees with scores, best first; optimality gap of the first) for each point."""
         weights, items = points.frame.expansion(points.coordinates)
-        G = host(weights) @ self._grammar.counts_of(flat_trees(items_of_first_kernel(items), "y"))
+        G = host(weights) @ self._grammar.count_in_flat_trees(
+            flat_trees(items_of_first_kernel(items), "y")
+        )
         competing = self._best_training_trees(points, k)
         ranked = []
         for t, rules in enumerate(self._rules(points)):
@@ -148,7 +150,7 @@ class TreeChart(Decoder):
             search = self._run_search(G[t], rules, self._required_leaves(points, t), incumbent)
             trees = self._scored_trees(search.found, points, t)
             if self.leaves is None or not trees:
-                trees = self._merged(trees, competing[t])
+                trees = self._merge_ranked(trees, competing[t])
             trees.sort(key=lambda pair: -pair[1])
             ranked.append((trees, self._gap(search, trees[0][1])))
         return ranked
@@ -169,7 +171,7 @@ class TreeChart(Decoder):
         """Return a hashable key of each tree; equal trees have equal keys."""
         return self.kernel_.space.keys(trees)
 
-    def _merged(self, first: Ranked, second: Ranked) -> Ranked:
+    def _merge_ranked(self, first: Ranked, second: Ranked) -> Ranked:
         """Return the pairs of `first`, then those of `second` with trees that `first` lacks."""
         known = set(self._keys([tree for tree, _ in first]))
         return first + [pair for pair in second if self._keys([pair[0]])[0] not in known]
@@ -221,7 +223,10 @@ class TreeChart(Decoder):
         return search
 
     def _scored_trees(self, found: dict[Any, float], points: Embedding, t: int) -> Ranked:
-        """Return (tree, score) pairs of the trees in `found`, in the form of the training trees."""
+        """Return (tree, score) pairs of the trees that the search for point t found.
+
+        The trees are written as the training trees are.
+        """
         outputs = [self._as_training_form(tree) for tree in found]
         if self._exact or not outputs:
             scale = self.kernel_.multiple.scale
@@ -237,7 +242,7 @@ class TreeChart(Decoder):
         return 0.0 if search.proved(best / scale) else scale * search.bound - best
 
     def _as_training_form(self, tree: Any) -> Any:
-        """Return a nested tree in the form of the training trees: a string, lists or tuples."""
+        """Return a nested tree as the training trees are written: a string, lists or tuples."""
         like = self.pool_.outputs_[0]
         if isinstance(like, str):
             return as_brackets(tree)

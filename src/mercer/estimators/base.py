@@ -41,7 +41,7 @@ from .._base.parameters import integer
 from .._base.progress import WATCHERS, Observed, Steps, run_observed
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
-from ..decoders.own_candidates import collected
+from ..decoders.own_candidates import outputs_as_array
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import KERNELS
@@ -269,7 +269,7 @@ class StructuredEstimator(
         check_is_fitted(self)
         if candidates is not None:
             rows = ranked_lists(self, X, candidates, 1, leave_out_candidates)
-            chosen = collected([row[0][0] for row in rows], self.output_kernel_)
+            chosen = outputs_as_array([row[0][0] for row in rows], self.output_kernel_)
             return self._restored(chosen)
         parts = [self.decoder_.decode(points) for points in self._points_in_parts(X)]
         return self._restored(concatenated(parts))

@@ -10,7 +10,7 @@ from .._base.arrays import Items, host
 from ..decoders.records import fields_of
 from ..kernels import Kernel
 from ..spaces import Records
-from ..spaces.records import filled, known_fields
+from ..spaces.records import fill_missing_fields, known_fields
 from .pairs import as_floats
 
 FEWEST_KNOWN = 4
@@ -28,7 +28,7 @@ def fill_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
         records = kernel.space.check(y)
         known = known_fields(records, names)
         _require_known_rows(known, names)
-        complete = filled(records, names, known)
+        complete = fill_missing_fields(records, names, known)
         return (complete if form is None else form.restore(complete)), known
     if not kernel.on_vectors:
         raise ValueError(

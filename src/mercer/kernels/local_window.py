@@ -8,7 +8,7 @@ from scipy import sparse
 from .._base.arrays import Items, object_array, refuse_empty
 from .._base.checks import Limits, bounded
 from .._base.parameters import integer
-from ..spaces.sequences import as_sequences, described
+from ..spaces.sequences import as_sequences, describe_item
 from ._sequences import Alphabet, Codes
 from .decaying import Decaying
 
@@ -105,7 +105,9 @@ class LocalWindow(Decaying):
 def _check_pair(item: Any, i: int, name: str) -> tuple[Any, int]:
     """Check item i, and return it as (sequence, position); errors call the batch `name`."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
-        raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
+        raise ValueError(
+            f"{name}[{i}] must be a pair (sequence, position), got {describe_item(item)}."
+        )
     sequence, position = item
     is_integer = isinstance(position, int | np.integer) and not isinstance(position, bool)
     if not is_integer or not 0 <= position < len(sequence):

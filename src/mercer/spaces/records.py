@@ -67,12 +67,12 @@ def _join_or_opaque(one: Space, other: Space) -> Space:
         return Opaque()
 
 
-def column_of(records: Items, name: Any) -> np.ndarray:
+def field_values(records: Items, name: Any) -> np.ndarray:
     """Return the values of the field `name` of all records in an object array."""
     return object_array([record[name] for record in records])
 
 
-def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
+def records_from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
     """Return records as dictionaries, given columns of equal length by name."""
     rows = zip(*columns.values(), strict=True)
     return object_array([dict(zip(columns, values, strict=True)) for values in rows])
@@ -83,20 +83,20 @@ def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
     return np.array([[not is_missing(record[name]) for name in names] for record in records])
 
 
-def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """Return records whose missing values are replaced by the field's known values, in turn.
+def fill_missing_fields(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
+    """Return records with missing values replaced by values of the same field in other records.
 
-    The mask `known`, of shape (records, fields), says which values are known.
+    `known` is the mask that `known_fields` returns. The known values are used in turn.
     """
     columns = {
-        name: _fill_cyclically(column_of(records, name), known_rows)
+        name: _fill_cyclically(field_values(records, name), known_rows)
         for name, known_rows in zip(names, known.T, strict=True)
     }
-    return from_columns(columns)
+    return records_from_columns(columns)
 
 
 def _fill_cyclically(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return values with unknown ones replaced by the known ones, in turn."""
+    """Return values with those that are not `known` replaced by the known ones, in turn."""
     result, unknown = values.copy(), np.flatnonzero(~known)
     result[unknown] = values[np.resize(np.flatnonzero(known), len(unknown))]
     return result
@@ -134,7 +134,7 @@ class TableForm:
 
     def restore(self, records: Items) -> Any:
         """Convert records to a table of this format."""
-        columns = {name: column_of(records, name).tolist() for name in self.names}
+        columns = {name: field_values(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))
             return np.array(

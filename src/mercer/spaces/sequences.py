@@ -65,7 +65,7 @@ def _check_symbols(item: Any, i: int, name: str) -> None:
     if not (is_row or isinstance(item, list | tuple)):
         raise ValueError(
             f"{name}[{i}] must be a sequence of symbols (a string, or a list or tuple of tokens), "
-            f"got {described(item)}. Remove it, or make it a sequence."
+            f"got {describe_item(item)}. Remove it, or make it a sequence."
         )
     try:
         hash(tuple(item))
@@ -76,7 +76,7 @@ def _check_symbols(item: Any, i: int, name: str) -> None:
         ) from None
 
 
-def described(item: Any) -> str:
+def describe_item(item: Any) -> str:
     """Return a short description of an item, for error messages."""
     shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
     return type(item).__name__ + shape
@@ -111,6 +111,6 @@ def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
     if matrix.ndim < 2 or not np.isfinite(matrix).all():
         raise ValueError(
             f"{name}[{i}] must be a sequence of finite real vectors of one length (or of images), "
-            f"got {described(item)}."
+            f"got {describe_item(item)}."
         )
     return matrix.reshape(len(matrix), -1)

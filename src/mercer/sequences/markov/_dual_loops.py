@@ -42,7 +42,7 @@ def chain_gram(rows, gram, first, last):
 
 @compiled
 def sqdistance(u, v, K, transitions):
-    """Return the squared feature-space distance of the labellings u and v of one chain.
+    """Return the squared distance of the labellings u and v of one chain in the feature space.
 
     K is the Gram matrix of the positions, and `transitions` the weight of label bigrams.
     """
@@ -141,7 +141,7 @@ def drop_unused_labellings(paths, weights, size):
 
 @compiled
 def apply_change(rows, first, change, W, A):
-    """Add the change of one chain's coefficients to those of all chains, A and W = A.T @ rows."""
+    """Add the change of the coefficients of one chain to A, and update W = A.T @ rows."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]

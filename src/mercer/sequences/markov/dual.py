@@ -103,7 +103,7 @@ class DualPoint:
         return DualPoint(self.A, self.A.T @ problem.rows, self.edges)
 
     def duality_gap(self, problem: DualProblem) -> DualityGap:
-        """Return the primal and the dual objective value at this point."""
+        """Return the primal and the dual objective value at this point as a `DualityGap`."""
         from ._chain_loops import total_hinge
 
         nodes = problem.node_scores(self.W)

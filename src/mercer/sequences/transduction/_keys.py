@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 
-def mix(keys: Any, values: Any) -> np.ndarray:
-    """Return 64-bit hash keys with one more integer hashed into each."""
+def extend_hashes(keys: Any, values: Any) -> np.ndarray:
+    """Return the 64-bit hash keys with one of the integers `values` hashed into each."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)
         return keys ^ (keys >> np.uint64(29))
 
 
-def seed(number: int) -> np.ndarray:
-    """Return the initial hash key for features of one kind, given by its number."""
+def feature_seed(kind: int) -> np.ndarray:
+    """Return the hash key from which the keys of features of one kind are computed."""
     from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
 
-    return mix(SEED, number)
+    return extend_hashes(SEED, kind)
 
 
 def make_hash_table(keys: np.ndarray) -> np.ndarray:

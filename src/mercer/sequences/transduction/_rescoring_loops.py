@@ -42,8 +42,8 @@ def score_outputs(
     """Write the score of the best segmentation of each given output into chunks into `out`.
 
     Output p belongs to input owner[p]. Partial segmentations that score lower than the best one by
-    more than `margin` are dropped.
-    `histories` and `tiers` are those of `Contexts.output_histories` for the outputs.
+    more than `margin` are dropped. `histories` and `tiers` are those of
+    `Contexts.output_histories` for the outputs.
     """
     longest = positions.chunks.shape[1] - 1
     for p in range(start, stop):

@@ -60,10 +60,10 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
 
 @compiled
 def position_scores(local, i, histories, tier, n_symbols, scores):
-    """Write the log-probabilities of the output chunks at position i, given the output so far.
+    """Write the log-probabilities of the output chunks at position i into `scores`.
 
-    `histories` are the keys of the last output symbols, and `tier` is the state of the output's
-    tier.
+    They depend on the output so far: `histories` are the keys of its last symbols, and `tier` is
+    its tier state (the last vowels). `local` is a `LocalScores`.
     """
     begin, size = local.base_starts[i], len(scores)
     for c in range(size):
@@ -86,11 +86,12 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 @compiled
 def advance_hypothesis(positions, i, c, at, key, language):
-    """Return the state and the language score of a hypothesis after one more output chunk.
+    """Return the state and the gain in language score of a hypothesis after one more chunk.
 
-    The state consists of those of the n-gram model and of the tier, the node of the prefix tree
-    (-1 if the output is not possible) and the key of the output. `at` and `key` have them before
-    chunk c, which position i emits.
+    Position i of the input emits chunk c. `at` holds the state of the n-gram model, the state of
+    the tier and the node of the prefix tree before the chunk, and `key` the hash of the output.
+    The results are these four after the chunk (node -1 if the output is not possible), and the
+    log-probability of the chunk in the n-gram model.
     """
     state, tier, node, total = at[0], at[1], at[2], 0.0
     known = language.logp.shape[1] - 1
@@ -167,9 +168,10 @@ def select_hypotheses(scores, merged, outputs, k, beam):
 
 @compiled
 def write_output(positions, begin, end, trace, stops, b, rank, out, sizes):
-    """Write the output symbols of hypothesis b into `out`, by following the back-pointers.
+    """Write the output symbols of the final hypothesis b into row `rank` of `out`.
 
-    `trace` has the preceding hypothesis and the chunk of each one.
+    trace[stops[i - 1] + b] has the hypothesis that precedes b after i input symbols, and the chunk
+    that was added to it. sizes[rank] gets the number of output symbols.
     """
     at, total = b, 0
     for i in range(end - begin, 0, -1):

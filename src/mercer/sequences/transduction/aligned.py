@@ -130,7 +130,7 @@ class Aligned:
     def log_likelihood(
         self, model: Model, pairs: np.ndarray, temperatures: np.ndarray
     ) -> np.ndarray:
-        """Return the mean log-probability of the output chunks of pairs at each temperature."""
+        """Return the mean log-probability of the chunks that pairs emit, for each temperature."""
         source, positions = select_sequences(self.alignment.source, pairs)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[positions] < 0, np.uint64(0), F.keys[F.numbers[positions]])

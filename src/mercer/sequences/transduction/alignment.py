@@ -172,8 +172,7 @@ class Lattice:
     def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
         """Return the initial EM weight of each (symbol, chunk), smaller for unusual lengths.
 
-        The weight is also smaller if only one of
-        them has a separator.
+        The weight is also smaller if only the symbol or only the chunk has a separator of words.
         """
         far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
         if separators is not None:

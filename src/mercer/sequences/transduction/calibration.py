@@ -146,7 +146,7 @@ def _fit_left_out_models(pairs: Aligned, fold_of: np.ndarray, folds: Iterable[in
 
 
 def _choose_weights(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
-    """Return the temperature of the largest likelihood, with the n-gram weights best for it."""
+    """Return the temperature of the largest likelihood, and the best n-gram weights for it."""
     gains = [len(out) * pairs.log_likelihood(m, out, TEMPERATURES) for m, out in models]
     temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
     decoded = steps(models, "decoding left-out pairs")

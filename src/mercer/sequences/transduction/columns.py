@@ -84,9 +84,10 @@ def context_columns(inputs: EncodedInputs) -> Columns:
 
 
 def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
-    """Return as attributes the nearest symbols of class c, and symbols with all others merged.
+    """Return attributes of positions that depend on class c of symbols, such as vowels.
 
-    The attribute "outline" has the symbols of class c; all others are merged.
+    These are the nearest symbols of the class on either side, and the "outline": the symbols of
+    the class, with all others merged.
     """
     codes, member = inputs.source, tiers.members(inputs.source, c)
     nearest = nearest_values(inputs, codes.flat, member).T

@@ -11,7 +11,7 @@ from ..._base.checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from . import templates as of
-from ._keys import mix, seed
+from ._keys import extend_hashes, feature_seed
 from .columns import input_columns
 from .inputs import EncodedInputs, preceding_symbols
 from .templates import Templates
@@ -156,14 +156,14 @@ class Contexts:
         """
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
         for h in range(1, self.history + 1):
-            key = np.full(len(last), seed(h))
+            key = np.full(len(last), feature_seed(h))
             for symbols in last[:, -h:].T:
-                key = mix(key, symbols + 2)
+                key = extend_hashes(key, symbols + 2)
             keys[:, h - 1] = np.where(last[:, -h] < 0, np.uint64(0), key)
         return keys
 
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return hash keys of the last symbols, and the state of vowels, at each output boundary.
+        """Return hash keys of the last symbols, and the tier state, at each boundary of outputs.
 
         The rows are those of `preceding_symbols`; `mark` stands for the start of an output.
         """

@@ -62,7 +62,7 @@ class Decoding:
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
     def encode_batch(self, X: np.ndarray, context: Items) -> Batch:
-        """Return inputs with their contexts, encoded and with the scores that need no output."""
+        """Return inputs and contexts as a `Batch`, which can be searched for outputs."""
         coded = self.coder.encode(X, context)
         return Batch(self, self.model.prepare(coded, self.temperature), coded.new)
 

@@ -156,7 +156,7 @@ class Emissions:
         return self.prior[self._chunk_entries(symbols, starts)]
 
     def _chunk_entries(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the index in `chunk` of each entry of `scores`, for the input symbols in order.
+        """Return the index in `chunk` of each entry of `scores` for the given input symbols.
 
         `scores` is the flat array of the scores of all chunks of symbols[0], then of symbols[1],
         and so on; those of symbols[i] begin at starts[i].
@@ -291,7 +291,7 @@ def fit_emissions(
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the operator on output chunks, which are one-hot rows of V.
+    """Return the diagonal of the operator on output chunks, given as the one-hot rows of V.
 
     Their second moments are a diagonal matrix of frequencies, so that the operator is diagonal too.
     """

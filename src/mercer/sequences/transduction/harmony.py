@@ -102,9 +102,9 @@ def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.nda
 def _different_neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of different symbols that are neighbours in a word, if others are dropped.
+    """Return both symbols of each pair of different neighbours in a word.
 
-    `kept` is a mask of the symbols that are not dropped.
+    `kept` is a mask of the symbols that count; the others are dropped first.
     """
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
@@ -148,7 +148,7 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Return the fraction of neighbours in one class, its excess over chance, and its error."""
+    """Return how often neighbouring symbols are in one harmony class, compared with chance."""
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

@@ -129,7 +129,7 @@ class InputCoder:
         return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
     def _copies_and_classes(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return the equal output symbol and character class of each token, and new symbols.
+        """Return for each token the equal output symbol and the character class; and new symbols.
 
         `codes` are the numbers of the tokens. New symbols are in no alphabet; they have the numbers
         after the alphabet of outputs.

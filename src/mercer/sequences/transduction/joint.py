@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
-from ._keys import make_hash_table, mix, seed
+from ._keys import extend_hashes, feature_seed, make_hash_table
 from .emission import COPY, Emissions
 from .inputs import preceding_symbols
 from .tiers import Tiers
@@ -73,7 +73,9 @@ class JointNGram:
             rows = rows[:, -length:]
             names = _row_keys(rows[:, :-1], CONTEXT_SEED)
             events, at, counts = np.unique(
-                mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
+                extend_hashes(extend_hashes(names, EVENT), rows[:, -1]),
+                return_index=True,
+                return_counts=True,
             )
             rows, names = rows[at], names[at]
             contexts, owner = np.unique(names, return_inverse=True)
@@ -120,9 +122,9 @@ def _ngram_rows(codes: Codes) -> np.ndarray:
 def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
     """Return a hash key of each row, computed from its last entry to its first.
 
-    `kind` is the seed.
+    `kind` is the argument of `feature_seed`.
     """
-    keys = np.full(len(rows), seed(kind))
+    keys = np.full(len(rows), feature_seed(kind))
     for column in rows.T[::-1]:
-        keys = mix(keys, column)
-    return mix(keys, rows.shape[1])
+        keys = extend_hashes(keys, column)
+    return extend_hashes(keys, rows.shape[1])

@@ -92,7 +92,7 @@ class Model:
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return the positions of inputs, and the scores of output chunks at a temperature."""
+        """Return inputs with all scores that do not depend on outputs, for the compiled loops."""
         from ._search_loops import InputPositions, LocalScores
 
         E, source = self.emissions, inputs.source

@@ -76,7 +76,7 @@ class NGram:
                 before = at[inner] - 1
                 nexts[state[before], tokens[before]] = first + number[inner]
                 shorter, state[at] = distinct % len(P), number
-            P = _interpolated(state[at], tokens[at], P[shorter])
+            P = _interpolate(state[at], tokens[at], P[shorter])
             nexts, last = nexts[shorter], last[shorter]
             if length:
                 last[state[at], -length] = tokens[at - length]
@@ -117,8 +117,12 @@ def _with_end_marks(codes: Codes, n_symbols: int) -> tuple[np.ndarray, np.ndarra
     return tokens, position
 
 
-def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return p(token | context), interpolated with P, that of the context one symbol shorter."""
+def _interpolate(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Return p(token | context), (contexts, tokens): counts interpolated with P.
+
+    Entry i of `states` and `tokens` says that a token followed a context in the training data. P
+    has the probabilities in each context without its first symbol.
+    """
     counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)

@@ -129,7 +129,7 @@ def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
 
 
 def _pair_kernel() -> Any:
-    """Return the kernel on pairs of words or numbers, which compares the tokens around both."""
+    """Return the kernel on the pairs of `_pairs_of_pieces`: it compares the tokens around both."""
     full, short, bare = (
         On(f"first, {view}", LocalWindow(1)) * On(f"second, {view}", LocalWindow(1))
         for view in ("full", "short", "bare")
@@ -172,7 +172,7 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
 
 
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
-    """Return for each form (pattern) of inputs the order of their words and numbers in outputs."""
+    """Return the order in outputs of the words and numbers of inputs, by form (pattern of text)."""
     split = [
         (x, PIECE_PATTERN.findall(x), PIECE_PATTERN.findall(out))
         for x, out in zip(X, y, strict=True)

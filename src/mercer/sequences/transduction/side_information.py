@@ -14,7 +14,7 @@ from ..._base.checks import Limits, bounded, finite, must
 from ...features import FeatureMap, IncompleteCholesky
 from ...kernels import Kernel, as_kernel
 from ...kernels._sequences import Alphabet
-from ._keys import mix, seed
+from ._keys import extend_hashes, feature_seed
 
 CONTEXT_RANK = 12
 """The number of coordinates of a context that has a kernel."""
@@ -62,11 +62,13 @@ class LabelContext:
         codes = self.labels.encode(self.tokens(context))
         keys = np.zeros((len(codes.lengths), self.width + 1), dtype=np.uint64)
         inside = codes.positions < self.width
-        keys[codes.rows[inside], codes.positions[inside]] = mix(seed(900), codes.flat[inside] + 2)
-        each = mix(seed(901), codes.flat + 2)
+        keys[codes.rows[inside], codes.positions[inside]] = extend_hashes(
+            feature_seed(900), codes.flat[inside] + 2
+        )
+        each = extend_hashes(feature_seed(901), codes.flat + 2)
         total = np.zeros(len(keys), dtype=np.uint64)
         np.add.at(total, codes.rows, each)  # the same whatever the order of the labels
-        keys[:, -1] = mix(total, codes.lengths + ALL)
+        keys[:, -1] = extend_hashes(total, codes.lengths + ALL)
         return keys, None
 
 
@@ -114,7 +116,7 @@ class KernelContext:
                 f"context does not fit what the model was fitted with: {problem}"
             ) from None
         U = self.scale * host(self.features.transform(checked)).astype(np.float64)
-        keys = mix(seed(902), np.arange(U.shape[1]))
+        keys = extend_hashes(feature_seed(902), np.arange(U.shape[1]))
         return np.tile(keys, (len(U), 1)), U
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels._sequences import Codes
-from ._keys import mix, seed
+from ._keys import extend_hashes, feature_seed
 from .inputs import DIGIT, SEPARATOR, EncodedInputs
 
 MULTIWORD_FRACTION = 0.5
@@ -21,10 +21,10 @@ def has_words(inputs: EncodedInputs) -> bool:
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
     """Return two finer encodings of inputs: letters with their word, and with the next as well."""
     words = WordPositions(inputs)
-    in_word = mix(words.neighbour(words.symbols, 0), words.position_in_word)
+    in_word = extend_hashes(words.neighbour(words.symbols, 0), words.position_in_word)
     return [
         Codes(np.unique(keys, return_inverse=True)[1].ravel(), inputs.source.starts)
-        for keys in (in_word, mix(in_word, words.neighbour(words.symbols, 1)))
+        for keys in (in_word, extend_hashes(in_word, words.neighbour(words.symbols, 1)))
     ]
 
 
@@ -55,11 +55,11 @@ class WordPositions:
     def _word_keys(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Return a hash key of each word, from the `values` at its positions in the mask `kept`."""
         sizes = np.diff(np.append(self.starts, len(values)))
-        keys = np.full(len(sizes), seed(651))
+        keys = np.full(len(sizes), feature_seed(651))
         for j in range(int(sizes.max(initial=0))):
             words = np.flatnonzero(sizes > j)
             words = words[kept[self.starts[words] + j]]
-            keys[words] = mix(keys[words], values[self.starts[words] + j] + 2)
+            keys[words] = extend_hashes(keys[words], values[self.starts[words] + j] + 2)
         return keys
 
     def neighbour(self, keys: np.ndarray, distance: int) -> np.ndarray:
