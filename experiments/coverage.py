@@ -132,8 +132,8 @@ def smallest_covering_sets(sets: ConformalSets, X: Items, y: Items, weights: np.
         scale = sets.radii_.scale
     unit = None if scale is None else scale.at(X)
     scores = score.scores(points, sets.model_.output_kernel_.as_outputs(y), unit)
-    radius = weighted_quantile(scores, weights, ASKED)
-    return list(score.sets(points, np.full(count(X), radius), unit))
+    radius = weighted_quantile(scores, weights, ASKED) * (1.0 if unit is None else unit)
+    return list(score.sets(points, np.broadcast_to(radius, (count(X), *np.shape(radius)[1:]))))
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -161,7 +161,7 @@ def test_equal_weights_are_no_shift(rng):
 
     one = ShiftedRadii.of(lambda X: np.ones(len(X)), scores, scores, labels, 0.9).at(np.zeros(3))
     np.testing.assert_array_equal(one, np.sort(scores)[17])
-    assert Radii.of(scores, labels, 0.9).single == one[0]
+    assert Radii.of(scores, labels, 0.9).radius == one[0]
     far = ShiftedRadii.of(lambda X: X, np.ones(19), scores, labels, 0.9)
     assert far.at(np.array([1.0, 100.0]))[1] == np.inf
 

@@ -21,31 +21,26 @@ ALLOWED = {
 """The allowed values of the parameters of `ConformalSets`."""
 
 
-def check_parameters(
-    model: Any,
-    coverage: Any,
-    calibration: Any,
-    kind: Any,
-    held_out: Any,
-    scale: Any,
-    by: Any,
-    shift: Any,
-    loss: Any,
-    **others: Any,
-) -> None:
-    """Raise an error for invalid parameters of `ConformalSets`."""
-    _check_model(model, calibration)
-    checked_fraction(coverage, "coverage")
-    if held_out is not None:
-        checked_fraction(held_out, "held_out")
-    for name, value in (("calibration", calibration), ("kind", kind), ("scale", scale)):
-        if value not in ALLOWED[name]:
-            raise ValueError(f"{name} must be one of {ALLOWED[name]}, got {value!r}.")
+def check_parameters(sets: Any) -> None:
+    """Raise an error for invalid parameters of a `ConformalSets`."""
+    _check_model(sets.model, sets.calibration)
+    checked_fraction(sets.coverage, "coverage")
+    if sets.held_out is not None:
+        checked_fraction(sets.held_out, "held_out")
+    parameters = sets.get_params(deep=False)
+    for name, allowed in ALLOWED.items():
+        if parameters[name] not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, got {parameters[name]!r}.")
+    by, shift = sets.by, sets.shift
     if not (by is None or callable(by) or (isinstance(by, str) and by == "class")):
         raise ValueError(f'by must be None, "class" or a function of inputs, got {by!r}.')
     if not (shift is None or callable(shift)):
         raise ValueError(f"shift must be None or a function of inputs, got {shift!r}.")
-    _check_combination(calibration, by=by, shift=shift, loss=loss)
+    given = [name for name in ("by", "shift", "loss") if parameters[name] is not None]
+    if len(given) > 1:
+        raise ValueError(f"{given[0]}= and {given[1]}= do not go together: give one of them.")
+    if given and sets.calibration != "split":
+        raise ValueError(f'{given[0]} needs calibration="split".')
 
 
 def _check_model(model: Any, calibration: str) -> None:
@@ -67,15 +62,6 @@ def checked_fraction(value: Any, name: str) -> float:
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
     return float(value)
-
-
-def _check_combination(calibration: str, **given: Any) -> None:
-    """Raise an error for parameters of the calibration that exclude each other."""
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
-    if named and calibration != "split":
-        raise ValueError(f'{named[-1]} needs calibration="split".')
 
 
 def score_for_kind(

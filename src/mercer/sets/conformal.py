@@ -23,7 +23,7 @@ from .certificate import (
     pool_certificate,
 )
 from .choices import check_parameters, score_for_kind
-from .jackknife import JackknifeRadii, left_out_points
+from .jackknife import JackknifeRadii, LeftOutScale, left_out_points
 from .lists import CandidateScore, ListScore, positions_in
 from .radii import Radii, ShiftedRadii, category_radii
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
@@ -175,7 +175,7 @@ class ConformalSets(FromFile, BaseEstimator):
         candidates
             A list of outputs for each pair, which its set is drawn from.
         """
-        check_parameters(**self.get_params(deep=False))
+        check_parameters(self)
         if y is None or count(X) != count(y):
             got = "none" if y is None else count(y)
             raise ValueError(
@@ -228,7 +228,8 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _choose_radii(self, X: Items, y: Items, points: Any, labels: np.ndarray) -> None:
         """Choose radii so that sets contain the true output with probability ≥ `level_`."""
-        scores, level = self.score_.scores(points, y, _units_at(self.scale_, X)), self.level_
+        unit = None if self.scale_ is None else self.scale_.at(X)
+        scores, level = self.score_.scores(points, y, unit), self.level_
         names = None
         self.radii_: Radii | ShiftedRadii | JackknifeRadii
         if self.shift is not None:
@@ -268,12 +269,22 @@ class ConformalSets(FromFile, BaseEstimator):
         points = left_out_points(model)
         self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)
-        scale = self._scale(lambda: points, X, y, labels)
-        found = JackknifeRadii.of(model, self.score_, scale, points, X, self.level_)
-        self.radii_, self.scale_ = found, None  # the radii are in the units of the outputs
-        radii = column_quantiles(found.scores, found.weights, self.level_)
-        self._store_certificate(max(0.0, 2.0 * self.level_ - 1.0), found.scores, radii, labels)
-        certificate = jackknife_certificate(model, found.unproven, self.certificate_)
+        scale: Any = self._scale(lambda: points, X, y, labels)
+        if isinstance(scale, PosteriorScale):
+            scale = LeftOutScale(model.fitted_, scale.by_location)
+            unit = scale.at_training_inputs()
+        else:
+            unit = None if scale is None else scale.at(X)
+        scores = self.score_.scores(points, model.outputs_, unit)
+        weights, fitted = row_weights(model.fitted_.problem.left_out_labels), model.fitted_
+        self.radii_ = JackknifeRadii(
+            model, fitted, self.score_, scale, scores, weights, self.level_
+        )
+        self.scale_ = None  # the radii are in the units of the outputs
+        radii = column_quantiles(scores, weights, self.level_)
+        self._store_certificate(max(0.0, 2.0 * self.level_ - 1.0), scores, radii, labels)
+        unproven = [part.unproven for part in (self.score_, scale) if part is not None]
+        certificate = jackknife_certificate(model, unproven, self.certificate_)
         if certificate is not self.certificate_:
             warn(certificate.reason)
         self.certificate_ = certificate
@@ -373,7 +384,8 @@ class ConformalSets(FromFile, BaseEstimator):
     @property
     def radius_(self) -> float:
         """The radius if it is the same for all inputs, else NaN."""
-        return self.radii_.single
+        radius = self.radii_.radius if isinstance(self.radii_, Radii) else None
+        return radius if isinstance(radius, float) else float("nan")
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -393,14 +405,17 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "radii_")
         extras = extra_arguments(context, candidates, count(X))
-        if extras and not isinstance(self.view_, RankedView):
+        if isinstance(self.view_, RankedView):
+            return self.score_.sets(self.view_.embed(X, **extras), self.radii_.at(X))
+        if extras:
             name = next(iter(extras))
             raise ValueError(
                 f"{name}= is for sets that were fitted with {name}=: pass it to fit too."
             )
-        points = self.view_.embed(X, **extras)
-        found = self.score_.sets(points, self.radii_.at(X), _units_at(self.scale_, X))
-        return in_output_form(found, self.view_)
+        radii = self.radii_.at(X)
+        if self.scale_ is not None:  # one radius or unit for an output, or one for each location
+            radii = (radii.T * self.scale_.at(X).T).T
+        return in_output_form(self.score_.sets(self.view_.embed(X), radii), self.view_.model)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
@@ -435,7 +450,8 @@ class ConformalSets(FromFile, BaseEstimator):
         y = checked_outputs(self.view_, y)
         refuse_unequal(X, y)
         found = self.predict(X, context=context, candidates=candidates)
-        return contain(found, self.view_._restored(y), self.view_.output_kernel_.space)
+        truth = y if isinstance(self.view_, RankedView) else self.view_.model._restored(y)
+        return contain(found, truth, self.view_.output_kernel_.space)
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
         """Return the loss of the best output in each set; without `loss`, 1 for a miss.
@@ -491,11 +507,6 @@ class ConformalSets(FromFile, BaseEstimator):
             Inputs, as the model takes them.
         """
         return positions_in(self.predict(X), self.view_.output_kernel_.space)
-
-
-def _units_at(scale: PosteriorScale | ResidualScale | None, X: Items) -> np.ndarray | None:
-    """Return the unit of scores and radii at each input; None if the unit is 1."""
-    return None if scale is None else scale.at(X)
 
 
 def _warn_unless_empty(note: str) -> None:

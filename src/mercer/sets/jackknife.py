@@ -15,9 +15,9 @@ from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore
-from .scales import PosteriorScale, ResidualScale
+from .scales import ResidualScale
 from .scores import AroundScore, Score
-from .weights import row_weights, weighted_quantile
+from .weights import weighted_quantile
 
 Moves = Iterator[tuple[slice, Array]]
 """Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
@@ -122,40 +122,11 @@ class JackknifeRadii(Reducible):
     scores: np.ndarray
     weights: np.ndarray
     level: float
-    single: ClassVar[float] = float("nan")
-
-    @classmethod
-    def of(
-        cls,
-        model: RidgeEstimator,
-        score: Score,
-        scale: PosteriorScale | ResidualScale | None,
-        points: Embedding,
-        X: Items,
-        level: float,
-    ) -> JackknifeRadii:
-        """Return the radii for a fitted model with inputs X, from its left-out points."""
-        fitted, unit = model.fitted_, None
-        used = (
-            LeftOutScale(fitted, scale.by_location) if isinstance(scale, PosteriorScale) else scale
-        )
-        if isinstance(used, LeftOutScale):
-            unit = used.at_training_inputs()
-        elif used is not None:
-            unit = used.at(X)
-        scores = score.scores(points, model.outputs_, unit)
-        weights = row_weights(fitted.problem.left_out_labels)
-        return cls(model, fitted, score, used, scores, weights, level)
 
     def without_training_data(self) -> JackknifeRadii:
         """Return a copy to be saved, without the training inputs in their original container."""
         problem = replace(self.fitted.problem, given=None)
         return replace(self, fitted=replace(self.fitted, problem=problem))
-
-    @property
-    def unproven(self) -> list[str]:
-        """The reasons why score and scale depend on the data that were left out."""
-        return [part.unproven for part in (self.score, self.scale) if part is not None]
 
     def at(self, X: Items) -> np.ndarray:
         """Return one radius for each input, or a row with one for each candidate or location."""
@@ -164,20 +135,17 @@ class JackknifeRadii(Reducible):
         if isinstance(self.score, CandidateScore):
             return self._radii_of_lists(self.score, points, moves)
         assert isinstance(self.score, AroundScore)
-        units, found = self._units(X, checked), []
-        for rows, move in moves:
-            found.append(self._half_widths(self.score.move_sizes(host(move), points), units(rows)))
-        return np.concatenate(found)
+        units = self._units(X, checked)
+        sizes = ((rows, self.score.move_sizes(host(move), points)) for rows, move in moves)
+        return np.concatenate([self._half_widths(size, units(rows)) for rows, size in sizes])
 
     def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
         """Return a function from slices of X to the units of scores under all left-out models."""
-        scale = self.scale
-        if isinstance(scale, LeftOutScale):
-            return scale.at(checked)
-        if scale is None or scale.model is None:
-            same = None if scale is None else scale.shape
-            return lambda rows: same
-        return scale.at(X)[:, None].__getitem__
+        if isinstance(self.scale, LeftOutScale):
+            return self.scale.at(checked)
+        if self.scale is None:
+            return lambda rows: None
+        return self.scale.at(X)[:, None].__getitem__
 
     def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
         """Return for each input the half-width of a set that contains its jackknife+ set.
@@ -200,10 +168,8 @@ class JackknifeRadii(Reducible):
         for rows, move in moves:
             for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
                 moved = distances[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
-                if score.excluded is not None:
-                    moved[score.excluded] = (
-                        np.inf
-                    )  # models without its group never saw the candidate
+                if score.excluded is not None:  # models without its group never saw the candidate
+                    moved[score.excluded] = np.inf
                 moved -= moved.min(axis=1, keepdims=True)
                 above = self.weights @ (self.scores[:, None] < moved)
                 radii[t, above < self.level - 1e-12] = np.inf

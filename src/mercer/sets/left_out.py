@@ -129,8 +129,8 @@ class LeftOutSets:
             if self.each is None:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores, unit = replace(score, joint=False), self.each, None
-        radius = column_quantiles(scores, self.weights, level)
-        return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)), unit)
+        radius = column_quantiles(scores, self.weights, level) * (1.0 if unit is None else unit)
+        return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
 
     def _checked_coverage(self, coverage: Any) -> float:
         """Return the coverage; raise an error if there are too few groups to reach it."""

@@ -92,13 +92,8 @@ class CandidateScore(ListScore):
         orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in self.gaps(points)]
         return [(gaps[order], take(self.outputs, order)) for gaps, order in orders]
 
-    def sets(
-        self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None
-    ) -> list[list]:
-        """Return for each point the candidates whose score is at most its radius, nearest first.
-
-        `radii` has one value for each input, or one row with a value for each candidate.
-        """
+    def sets(self, points: Embedding, radii: np.ndarray) -> list[list]:
+        """Return for each point the candidates whose score is at most its radius, nearest first."""
         D = self.relative_distances(points)
         return [
             self._sorted_list(row, row - row.min() <= radius)
@@ -150,9 +145,7 @@ class RankedScore(ListScore):
             for row in points
         ]
 
-    def sets(
-        self, points: list[Ranked], radii: np.ndarray, unit: np.ndarray | None = None
-    ) -> list[list]:
+    def sets(self, points: list[Ranked], radii: np.ndarray) -> list[list]:
         """Return for each ranked list the outputs whose score is within the radius of the best."""
         return [
             [output for output, score in ranked if ranked[0][1] - score <= radius]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +41,6 @@ class Radii:
         """Return radii: the weighted quantile at `level` of each column of scores."""
         found = column_quantiles(scores, row_weights(labels), level)
         return cls(found if found.ndim else float(found))
-
-    @property
-    def single(self) -> float:
-        """The radius if all inputs have the same, else NaN."""
-        return self.radius if isinstance(self.radius, float) else float("nan")
 
     def at(self, X: Items) -> np.ndarray:
         """Return one radius for each input, or a row with one for each candidate or location."""
@@ -120,7 +115,6 @@ class ShiftedRadii:
     scores: np.ndarray
     cumulative: np.ndarray
     level: float
-    single: ClassVar[float] = float("nan")
 
     @classmethod
     def of(

@@ -44,10 +44,10 @@ class Score:
         """
         raise NotImplementedError
 
-    def sets(self, points: Any, radii: np.ndarray, unit: np.ndarray | None = None) -> Sequence:
+    def sets(self, points: Any, radii: np.ndarray) -> Sequence:
         """Return for each point the set of outputs with scores up to its radius.
 
-        `unit` is the length that scores and radii are measured in; see `scores`.
+        `radii` has a value for each point, or a row of values, for candidates or locations.
         """
         raise NotImplementedError
 
@@ -62,9 +62,14 @@ class AroundScore(Score):
     ----------
     direct
         The decoder that returns g(x) itself.
+    joint
+        Whether an output with several errors has one score, the largest, so that a set holds all of
+        its values together. If False, each value has its own score and interval; the intervals of
+        an output hold all of its values together less often.
     """
 
     direct: Direct
+    joint: bool = True
     complete = True
 
     @classmethod
@@ -87,6 +92,11 @@ class AroundScore(Score):
         """
         raise NotImplementedError
 
+    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
+        """Return the errors over `unit`: the largest of each output if joint, else all."""
+        sizes = self.errors(points, y) / (1.0 if unit is None else unit)
+        return sizes.max(axis=1) if self.joint and sizes.ndim > 1 else sizes
+
     def predictions(self, points: Embedding) -> np.ndarray:
         """Return the points as outputs, without using the model's decoder."""
         return host(self.direct.decode(points))
@@ -108,15 +118,8 @@ class BallScore(AroundScore):
         """Return the lengths of changes `move` of the points, (inputs, left-out models)."""
         return np.sqrt((move * move).sum(axis=-1))
 
-    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return the distance ‖g(x) - Φ(y)‖ of each point and output, over `unit` if given."""
-        return self.errors(points, y) / (1.0 if unit is None else unit)
-
-    def sets(
-        self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None
-    ) -> list[Ball]:
-        """Return a ball around each prediction, of radius `radii` times `unit` (None: 1)."""
-        radii = radii if unit is None else radii * unit
+    def sets(self, points: Embedding, radii: np.ndarray) -> list[Ball]:
+        """Return a ball of the given radius around each prediction."""
         pairs = zip(self.predictions(points), radii, strict=True)
         return [Ball(center, float(radius), self.direct.kernel_) for center, radius in pairs]
 
@@ -126,16 +129,7 @@ class BandScore(AroundScore):
     """The absolute residuals at the locations of an output; its sets are bands or intervals.
 
     The locations of an output are counted as one axis, whatever the shape of the output.
-
-    Attributes
-    ----------
-    joint
-        Whether the score is the largest residual at any location, so that a band holds all values
-        of an output together. If False, each value has its own score and interval; the intervals
-        of an output hold all of its values together less often.
     """
-
-    joint: bool = True
 
     def residuals(self, points: Embedding, y: Items) -> np.ndarray:
         """Return outputs minus predictions, (outputs, locations)."""
@@ -160,14 +154,9 @@ class BandScore(AroundScore):
         moved = host(self.direct.kernel_.features.inverse(features))
         return np.abs(moved).reshape(inputs, rows, -1)
 
-    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return absolute residuals over `unit`: the largest of each output if joint, else all."""
-        sizes = self.errors(points, y) / (1.0 if unit is None else unit)
-        return sizes.max(axis=1) if self.joint else sizes
-
-    def sets(self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None) -> Bands:
-        """Return bands around the predictions, of half-width `radii` times `unit` (None: 1)."""
+    def sets(self, points: Embedding, radii: np.ndarray) -> Bands:
+        """Return bands of the given half-widths around the predictions."""
         middle = self.predictions(points)
-        half = radii.reshape(len(middle), -1) * (1.0 if unit is None else unit)
+        half = radii.reshape(len(middle), -1)
         half = np.broadcast_to(half, (len(middle), middle[0].size)).reshape(middle.shape)
         return Bands(middle - half, middle + half)

@@ -70,14 +70,6 @@ class ModelView:
         """Return the predicted points g(x) of raw inputs, one for each input."""
         return self.model.embed(self.inputs(X))
 
-    def _restored(self, outputs: Any) -> Any:
-        """Convert outputs to the container and shape of the y that was passed to `fit`."""
-        return self.model._restored(outputs)
-
-    def _one_restored(self, output: Any) -> Any:
-        """Convert one output to the type of the items that `predict` returns."""
-        return self.model._one_restored(output)
-
 
 class ThirdPartyView(ModelView):
     """View of a fitted third-party model, whose predictions are converted to points.
@@ -140,14 +132,6 @@ class RankedView:
         lengths = map(len, extras.get("candidates", ()))
         longest = sys.maxsize if self.longest is None else max([self.longest, *lengths])
         return self.model.predict_top(X, longest, **extras)
-
-    def _restored(self, outputs: Any) -> Any:
-        """Return outputs unchanged."""
-        return outputs
-
-    def _one_restored(self, output: Any) -> Any:
-        """Return an output unchanged."""
-        return output
 
 
 View = ModelView | RankedView
