@@ -157,6 +157,6 @@ class BandScore(AroundScore):
     def sets(self, points: Embedding, radii: np.ndarray) -> Bands:
         """Return bands of the given half-widths around the predictions."""
         middle = self.predictions(points)
-        half = radii.reshape(len(middle), -1)
-        half = np.broadcast_to(half, (len(middle), middle[0].size)).reshape(middle.shape)
+        shape = len(middle), middle[0].size
+        half = np.broadcast_to(radii.reshape(len(middle), -1), shape).reshape(middle.shape)
         return Bands(middle - half, middle + half)
