@@ -38,8 +38,6 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        if "fit" in vars(cls):
-            cls.fit = _without_file_mark(cls.fit)  # type: ignore[attr-defined]
 
 
 def guarded(method: Callable) -> Callable:
@@ -64,19 +62,6 @@ def guarded(method: Callable) -> Callable:
                 "the inputs are not like those it was fitted on, or the file is damaged. Check the "
                 "inputs, or save the model again."
             ) from error
-
-    return call
-
-
-def _without_file_mark(fit: Callable) -> Callable:
-    """Wrap `fit` so that it removes the mark of an estimator that was loaded from a file."""
-
-    @wraps(fit)
-    def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        """Call `fit` and remove the name of the file."""
-        fitted = fit(self, *args, **keywords)
-        vars(self).pop(MARK, None)
-        return fitted
 
     return call
 

@@ -41,24 +41,17 @@ def free_bytes(where: Any = None) -> float:
     return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
 
 
-def array_bytes(value: Any, excluded: Any = None) -> float:
+def array_bytes(value: Any, seen: set[int]) -> float:
     """Return the bytes of all arrays in the attributes and items of an object, at any depth.
 
-    Arrays that are also in `excluded` do not count.
+    Objects whose ids are in `seen` do not count; those of this object are added to it.
     """
-    seen: set[int] = set()
-    _unseen_array_bytes(excluded, seen)
-    return _unseen_array_bytes(value, seen)
-
-
-def _unseen_array_bytes(value: Any, seen: set[int]) -> float:
-    """Return the bytes of the arrays in a value; those whose ids are in `seen` do not count."""
     if id(value) in seen or isinstance(value, type):
         return 0.0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
         whole = isinstance(value.base, np.ndarray)  # a view keeps all that it is a view of
-        return _unseen_array_bytes(value.base, seen) if whole else float(value.nbytes)
+        return array_bytes(value.base, seen) if whole else float(value.nbytes)
     if is_foreign(value):
         return 8.0 * float(array_api_compat.size(value) or 0)
     if isinstance(value, dict):
@@ -67,7 +60,7 @@ def _unseen_array_bytes(value: Any, seen: set[int]) -> float:
         inside = list(value)
     else:
         inside = list(getattr(value, "__dict__", {}).values())
-    return sum(_unseen_array_bytes(item, seen) for item in inside)
+    return sum(array_bytes(item, seen) for item in inside)
 
 
 def _free_machine_bytes() -> float:

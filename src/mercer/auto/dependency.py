@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items
+from .._base.from_file import MARK
 from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
@@ -146,8 +147,9 @@ class AutoDependency(LearntFromTable):
             The weight of each row.
         """
         fresh = copy.copy(self)
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(fresh, name)
+        for name in vars(self):
+            if name.endswith("_") or name == MARK:
+                delattr(fresh, name)
         fresh._fit(X, y, groups, sample_weight)
         self.__dict__ = fresh.__dict__
         return self

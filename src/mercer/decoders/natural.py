@@ -38,12 +38,13 @@ def natural(kernel: Kernel) -> Decoder:
         return of_space
     if isinstance(kernel.space, Records) and field_kernels(kernel) is not None:
         return PerField()
-    plain, features = kernel.multiple.kernel, kernel.features
+    features = kernel.features
+    if features is not None and features.inverse is not None:
+        return Threshold() if isinstance(kernel.space, LabelSets) else Direct()
+    plain = kernel.multiple.kernel
     for kind, decoder in EXACT.items():
         if isinstance(plain, kind) and plain.features is not None:
             return decoder()
-    if features is not None and features.inverse is not None:
-        return Threshold() if isinstance(kernel.space, LabelSets) else Direct()
     if features is None and kernel.on_vectors and kernel.radial is not None:
         return FixedPoint()
     return Candidates()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial, wraps
@@ -58,24 +57,11 @@ _copied: ContextVar[bool] = ContextVar("copied", default=False)
 """Whether a fit is running that has made its own copy of the data."""
 
 
-@contextmanager
-def copy_data_once(given: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield copies of the user's arrays; a fit inside this context does not copy again.
-
-    What a model keeps then cannot be changed from outside.
-    """
-    data = list(given) if _copied.get() else [copy_arrays(value) for value in given]
-    token = _copied.set(True)
-    try:
-        yield data
-    finally:
-        _copied.reset(token)
-
-
 def on_fresh_state(fit: Fit) -> Fit:
     """Decorate `fit` so that it runs on an unfitted copy; `self` gets its attributes at the end.
 
-    A fit that fails leaves `self` unchanged.
+    A fit that fails leaves `self` unchanged. The arrays of the user are copied, so that what the
+    model keeps cannot be changed from outside; fits inside this one do not copy them again.
     """
 
     @wraps(fit)
@@ -85,11 +71,17 @@ def on_fresh_state(fit: Fit) -> Fit:
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        with copy_data_once([X, y, *args, *named.values()]) as data:
-            named = dict(zip(named, data[2 + len(args) :], strict=True))
-            run = partial(fit, fresh, *data[: 2 + len(args)], **named)
+        data = [X, y, *args]
+        if not _copied.get():
+            data = [copy_arrays(value) for value in data]
+            named = {name: copy_arrays(value) for name, value in named.items()}
+        token = _copied.set(True)
+        try:
+            run = partial(fit, fresh, *data, **named)
             watched = self.verbose or WATCHERS & vars(self).keys()
             fresh._fit_with_progress(run, X, y) if watched else run()
+        finally:
+            _copied.reset(token)
         self.__dict__ = fresh.__dict__
         return self
 

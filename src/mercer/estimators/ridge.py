@@ -82,7 +82,8 @@ class RidgeEstimator(RidgePredictions):
         validation: Any = None,
     ) -> None:
         """Fit the model: factor the problems of all choices, select one, and store its solution."""
-        source = self._as_source(X, y, groups, weights, validation)
+        in_memory = type(X) is np.ndarray and validation is None
+        source = None if in_memory else self._as_source(X, y, groups, weights, validation)
         if source is not None:
             self._refuse_in_streams(choices, unlabelled, validation)
             with source.running():
@@ -204,10 +205,8 @@ class RidgeEstimator(RidgePredictions):
         Arrays on disk are read in blocks, unless the fit of a kernel is exact. Pairs that are
         judged by other pairs (`validation`) are a stream of one block.
         """
-        exact = self.features is None and isinstance(X, np.memmap)
-        if exact and all(kernel.features for kernel in self._scalar_kernels()):
-            exact = False
-        source = None if exact or type(X) is np.ndarray else as_source(X, y, weights)
+        exact = self.features is None and not all(k.features for k in self._scalar_kernels())
+        source = None if exact and isinstance(X, np.memmap) else as_source(X, y, weights)
         if source is not None and groups is not None:
             raise ValueError("groups are for pairs in memory: a stream has no groups to leave out.")
         if source is None and validation is not None:

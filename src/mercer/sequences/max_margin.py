@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, array, must
-from .._base.from_file import FromFile, Reducible
+from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import integer, non_negative, parameters, positive
 from .._base.progress import Observed, Steps, run_observed
 from ..features import FeatureMap
@@ -162,6 +162,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
                 stacklevel=2,
             )
         self.__dict__.update(fitted)
+        vars(self).pop(MARK, None)
         return self
 
     def _fit_attributes(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:

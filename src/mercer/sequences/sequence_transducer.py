@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
-from .._base.from_file import FromFile, Reducible
+from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, run_observed
 from ..estimators.pairs import group_labels
@@ -172,6 +172,7 @@ class SequenceTransducer(
             self, n_steps, lambda steps: self._fit_attributes(*given, steps), X, y
         )
         self.__dict__.update(fitted)
+        vars(self).pop(MARK, None)
         return self
 
     def _fit_attributes(

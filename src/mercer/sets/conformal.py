@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count
 from .._base.errors import warn
-from .._base.from_file import FromFile
+from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
 from ..estimators.probabilities import Probabilities, names_classes
@@ -187,6 +187,7 @@ class ConformalSets(FromFile, BaseEstimator):
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
         fit(X, y, group_labels(groups, count(X)), extras)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
+        vars(self).pop(MARK, None)
         return self
 
     # -- calibration on held-out pairs --------------------------------------------------------

@@ -583,7 +583,9 @@ class Factorization:
         """The size in bytes of all arrays in memory, without training pairs and kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
-        return array_bytes(self, excluded=[sides, problem.given])
+        seen: set[int] = set()
+        array_bytes([sides, problem.given], seen)
+        return array_bytes(self, seen)
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
