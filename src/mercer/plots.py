@@ -92,7 +92,6 @@ def spectrum(model: Model, ax: Axes | None = None) -> Axes:
     True
     """
     check_is_fitted(model)
-    from .estimators.fitted import operator_spectrum
     from .estimators.ridge import RidgeEstimator
 
     if not isinstance(model, RidgeEstimator) or not model.kernel_.separable:
@@ -101,7 +100,7 @@ def spectrum(model: Model, ax: Axes | None = None) -> Axes:
             f"whose kernel is a scalar kernel times an operator; got {model}."
         )
     kernel = model.kernel_.separated()
-    values = np.sort(host(operator_spectrum(model.fitted_)))[::-1]
+    values = np.sort(host(model.fitted_.operator_spectrum()))[::-1]
     axes = _axes(ax)
     axes.plot(np.arange(1, len(values) + 1), values, marker=".")
     positive = values[values > values[0] * 1e-12] if values[0] > 0 else values

@@ -48,5 +48,5 @@ def test_the_shape_of_a_variance_does_not_depend_on_the_first_caller(y):
     model = KernelDependency(RBF(1.0)).fit(X, y)
     model.fitted_.posterior()
     assert model.embed(X).variance().shape == y.shape
-    folds = model.fitted_.with_folds(np.arange(N) % 4)
+    folds = model.fitted_.with_groups(np.arange(N) % 4)
     assert folds.posterior().at(X).variance().shape == y.shape

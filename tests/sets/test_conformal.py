@@ -22,7 +22,7 @@ B = Matrix(np.array([[2.0, 0.5], [0.5, 1.0]]))
 def test_moves_are_those_of_refits(intercept, labels, operator, rng):
     X, Y, X_new = rng.normal(size=(15, 2)), rng.normal(size=(15, 2)), rng.normal(size=(4, 2))
     model = KernelDependency(RBF(1.0) * operator, alpha=0.3, fit_intercept=intercept).fit(X, Y)
-    ((rows, moves),) = model.fitted_.leaving_out(labels).moves(X_new)
+    ((rows, moves),) = model.fitted_.with_groups(labels, moves=True).moves(X_new)
     assert rows == slice(0, 4)
     whole = model.predict(X_new)
     for i in range(15):

@@ -33,7 +33,8 @@ class Fitted:
     problem
         The problem, kernels fitted.
     want
-        How it was solved: the requested solver, and how left-out predictions are judged.
+        What later factorisations compute: left-out predictions, by the requested solver if it has
+        them.
     alpha
         The ridge.
     flat
@@ -66,8 +67,7 @@ class Fitted:
         """The factorisation of the problem, recomputed if it was released."""
         if self.kept is not None:
             return self.kept
-        want = replace(self.want, solver=_solver_with_left_out(self.want.solver))
-        made = factor(self.problem, replace(want, relative=False))
+        made = factor(self.problem, self.want)
         self.keep(made)
         return made
 
@@ -79,7 +79,7 @@ class Fitted:
 
     def posterior(self) -> Posterior:
         """Return the posterior of the fitted model as a Gaussian process, computed once."""
-        return self.cached("posterior", lambda: Posterior(self, self.flat))
+        return self.cached("posterior", lambda: Posterior(self))
 
     def left_out(self) -> LeftOut:
         """Return the left-out predictions and residuals of all training examples."""
@@ -108,51 +108,34 @@ class Fitted:
         """Return a function of (X, sets) that predicts X[i] without training examples sets[i]."""
         if "without" in self._kept:
             return self._kept["without"]
-        made = factor(self.problem, self._want_for_without()).without(self.alpha)
-        if _is_small(8.0 * self.problem.n**2):
+        problem, want = self.problem, replace(self.want, moves=True)
+        plain = problem.loss is None and problem.separable and problem.gathered is None
+        if plain and needs_no_coordinates(problem, self.want):  # weights on outputs are enough
+            exact = problem.inputs.features is None
+            want = replace(self.want, left_out=not exact, solver="auto")
+        made = factor(problem, want).without(self.alpha)
+        if _is_small(8.0 * problem.n**2):
             self._kept["without"] = made
         return made
 
-    def _want_for_without(self) -> Want:
-        """Return the requirements that `without` has on a factorisation.
+    def with_groups(self, labels: np.ndarray, moves: bool = False) -> Fitted:
+        """Return the model with other groups of examples that are left out together.
 
-        Output coordinates are computed only if weights on the training outputs are not enough.
+        With `moves`, it is prepared to predict new inputs without each group.
         """
-        problem, want = self.problem, replace(self.want, relative=False)
-        plain = problem.loss is None and problem.separable and problem.gathered is None
-        if plain and needs_no_coordinates(problem, want):
-            exact = problem.inputs.features is None
-            return replace(want, left_out=not exact, solver="auto")
-        return replace(want, moves=True, solver=_solver_with_left_out(want.solver))
-
-    def leaving_out(self, labels: np.ndarray) -> Fitted:
-        """Return the model with these groups, prepared to predict inputs without each group."""
-        want = replace(self.want, moves=True)
-        made = Fitted(replace(self.problem, labels=labels), want, self.alpha, self.flat)
-        same = np.array_equal(labels, self.problem.left_out_labels)
-        if self.kept is not None and self.kept.has_closed_forms and same:
-            made.keep(self.kept)
+        problem = replace(self.problem, labels=labels)
+        want = replace(self.want, moves=self.want.moves or moves)
+        made = Fitted(problem, want, self.alpha, self.flat)
+        kept, same = self.kept, np.array_equal(labels, self.problem.left_out_labels)
+        if kept is not None and kept.has_closed_forms and (same or kept.images is None):
+            made.keep(replace(kept, problem=problem))
         return made
 
-    def with_folds(self, folds: np.ndarray) -> Fitted:
-        """Return the model with `folds` as the groups that are left out together."""
-        problem = replace(self.problem, labels=folds)
-        made = Fitted(problem, self.want, self.alpha, self.flat)
-        if self.kept is not None and self.kept.has_closed_forms and self.kept.images is None:
-            made.keep(replace(self.kept, problem=problem))
-        return made
+    def operator_spectrum(self) -> Array:
+        """Return the eigenvalues of the output operator of a separable problem."""
+        return factor(self.problem, replace(self.want, moves=True)).parts[0].b
 
 
 def _is_small(nbytes: float) -> bool:
     """Return whether `nbytes` bytes are few compared with the free memory."""
     return nbytes <= GRANTED_BYTES or nbytes <= KEPT_FRACTION * available()
-
-
-def operator_spectrum(fitted: Fitted) -> Array:
-    """Return the eigenvalues of the output operator of a separable problem."""
-    return factor(fitted.problem, replace(fitted.want, moves=True, relative=False)).parts[0].b
-
-
-def _solver_with_left_out(solver: Any) -> Any:
-    """Return the solver's name; "auto" for "cholesky", which has no left-out predictions."""
-    return "auto" if solver == "cholesky" else solver

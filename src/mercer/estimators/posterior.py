@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,10 +22,25 @@ from ..solvers import Factorization, factor
 if TYPE_CHECKING:
     from .fitted import Fitted
 
+T = TypeVar("T")
 VARIANCE_KINDS = ("outputs", "directions", "total")
 NOISES = ("evidence", "left out")
 SAVED = ("unit", "noise", "noises", "squares", "infinite", "shape")
 """The names of the attributes that are saved with a posterior."""
+
+
+def computed_once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Decorate a method so that its result is stored in `known` under the name of the method."""
+    name = compute.__name__
+
+    @wraps(compute)
+    def known(self: Posterior) -> T:
+        """Return the stored result; compute it on the first call."""
+        if name not in self.known:
+            self.known[name] = compute(self)
+        return self.known[name]
+
+    return known
 
 
 @dataclass
@@ -40,10 +55,10 @@ class Posterior:
     ----------
     fitted
         The model; None in a file.
-    flat
-        Whether outputs are plain numbers.
     known
         What was computed so far.
+    X
+        The checked inputs at which variances and draws are; None for none.
 
     Notes
     -----
@@ -54,21 +69,19 @@ class Posterior:
     """
 
     fitted: Any
-    flat: bool = False
     known: dict[str, Any] = field(default_factory=dict)
+    X: Items = None
 
     def __getstate__(self) -> dict:
         """Return all values that variances need, without the training outputs."""
         values = {name: getattr(self, name) for name in SAVED}
         if self.fitted is not None:
             values["unit"] = self.factorization.variance_function(self.fitted.alpha)
-        return {"fitted": None, "flat": self.flat, "known": values}
+        return {"fitted": None, "known": values, "X": self.X}
 
-    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the value stored under a name; `make()` computes it on the first call."""
-        if name not in self.known:
-            self.known[name] = make()
-        return self.known[name]
+    def at(self, X: Items) -> Posterior:
+        """Return the posterior at checked inputs X, which knows what this one knows."""
+        return replace(self, X=X)
 
     # -- what it is made of ---------------------------------------------------------------------
 
@@ -80,15 +93,12 @@ class Posterior:
         return self.fitted
 
     @property
+    @computed_once
     def factorization(self) -> Factorization:
         """The factorisation of the ridge problem from which variances are computed.
 
-        Vector outputs have all of their finite features in it.
+        Vector outputs have all of their finite features in it: that of the model may not.
         """
-        return self._cached("factorization", self._factorization)
-
-    def _factorization(self) -> Factorization:
-        """Return the model's factorisation if it is suitable for variances, else a new one."""
         fitted, outputs = self._fitted_model, self._fitted_model.problem.outputs
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
@@ -103,50 +113,44 @@ class Posterior:
         if whole:
             side = Side(outputs.kernel, outputs.items, Explicit())
             problem = replace(problem, outputs=side)
-        return factor(problem, replace(fitted.want, moves=True, relative=False, solver="auto"))
+        return factor(problem, replace(fitted.want, moves=True, solver="auto"))
 
     @property
+    @computed_once
     def unit(self) -> Callable[[Items], Array]:
         """A function that returns variances along all output directions, for noise variance 1."""
-        if "unit" in self.known:
-            return self.known["unit"]
         return partial(self.factorization.variance, alpha=self._fitted_model.alpha)
 
     @property
+    @computed_once
     def noise(self) -> float:
         """The noise variance that maximises the evidence."""
-        return self._cached("noise", lambda: self.factorization.noise(self._fitted_model.alpha))
+        return self.factorization.noise(self._fitted_model.alpha)
 
     @property
+    @computed_once
     def noises(self) -> np.ndarray | str:
         """The noise variance along each output direction, or why it is not known."""
-        return self._cached(
-            "noises",
-            lambda: value_or_reason(self.factorization.left_out_noises, self._fitted_model.alpha),
-        )
+        return value_or_reason(self.factorization.left_out_noises, self._fitted_model.alpha)
 
     @property
+    @computed_once
     def squares(self) -> np.ndarray | str:
         """The squared entries of the output directions, as rows, or why there are none."""
-        return self._cached("squares", lambda: value_or_reason(lambda: self.to_outputs() ** 2))
+        return value_or_reason(lambda: self.to_outputs() ** 2)
 
     @property
+    @computed_once
     def shape(self) -> tuple[int, ...]:
         """The array shape of one output; () if outputs are numbers."""
-        return self._cached("shape", self._shape)
-
-    def _shape(self) -> tuple[int, ...]:
-        """Return the array shape of one training output; () if outputs are numbers."""
-        items = self._fitted_model.problem.outputs.items
-        return () if self.flat or isinstance(items, list) else tuple(items.shape[1:])
+        fitted = self._fitted_model
+        items = fitted.problem.outputs.items
+        return () if fitted.flat or isinstance(items, list) else tuple(items.shape[1:])
 
     @property
+    @computed_once
     def infinite(self) -> str:
         """The reason why the total variance is infinite; empty if it is finite."""
-        return self._cached("infinite", self._infinite)
-
-    def _infinite(self) -> str:
-        """Return why the total variance is infinite; an empty string if it is finite."""
         problem, q = self._fitted_model.problem, self.factorization.output_rows.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return ""
@@ -184,14 +188,12 @@ class Posterior:
         outputs = outputs.reshape(len(both), -1)
         return outputs[:-1] - outputs[-1]
 
-    # -- at some inputs ---------------------------------------------------------------------------
+    # -- at the inputs X --------------------------------------------------------------------------
 
-    def at(self, X: Items) -> PosteriorAt:
-        """Return the posterior at checked inputs X, which an `Embedding` refers to."""
-        return PosteriorAt(self, X)
-
-    def variance(self, X: Items, kind: str, observed: bool, noise: str) -> Array:
-        """Return the variance of g(x), or if `observed` that of new outputs, at inputs X."""
+    def variance(
+        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
+    ) -> Array:
+        """Return the variance of g(x), or if `observed` that of new outputs."""
         for name, value, allowed in (("kind", kind, VARIANCE_KINDS), ("noise", noise, NOISES)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
@@ -199,13 +201,13 @@ class Posterior:
         if kind == "total" and self.infinite:
             raise ValueError(self.infinite)
         sigma = self.noise if noise == "evidence" else require_value(self.noises)
-        V = self.unit(X) + float(observed)
+        V = self.unit(self.X) + float(observed)
         V = V * (sigma if isinstance(sigma, float) else like(sigma, V))
         if squares is None:
             return V if kind == "directions" else namespace(V).sum(V, axis=1)
         return namespace(V).reshape(V @ like(squares, V), (V.shape[0], *self.shape))
 
-    def sample(self, X: Items, n: int, random_state: Any) -> Any:
+    def sample(self, n: int, random_state: Any = None) -> Any:
         """Return n random draws of the function g at all inputs jointly."""
         problem, found = self._fitted_model.problem, self.factorization
         alone = problem.separable and problem.symmetry is None and len(found.parts) == 1
@@ -214,8 +216,8 @@ class Posterior:
                 f"draws are for a scalar kernel times an operator, not {problem.kernel}."
             )
         (part,), rng = found.parts, check_random_state(random_state)
-        mean = host(found.solve(self._fitted_model.alpha).points(X).coordinates)
-        roots = self._roots(part.at_ridge(self._fitted_model.alpha), X)
+        mean = host(found.solve(self._fitted_model.alpha).points(self.X).coordinates)
+        roots = self._roots(part.at_ridge(self._fitted_model.alpha))
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
@@ -227,12 +229,12 @@ class Posterior:
         outputs = problem.outputs.kernel.features.inverse(F)
         return namespace(outputs).reshape(outputs, (n, len(mean), *self.shape))
 
-    def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
-        """Return roots of the posterior covariance at X along each direction, for unit noise."""
+    def _roots(self, part: Any) -> list[np.ndarray]:
+        """Return roots of the posterior covariance along each direction, for unit noise."""
         spectrum, alpha = part.spectrum, self._fitted_model.alpha
         K, Z, s = (
-            host(spectrum.prior_covariance(X)),
-            host(spectrum.project_inputs(X).Z),
+            host(spectrum.prior_covariance(self.X)),
+            host(spectrum.project_inputs(self.X).Z),
             host(spectrum.s),
         )
         level = 0.0 if spectrum.constants is None else float(spectrum.constants.levels[0])
@@ -242,29 +244,6 @@ class Posterior:
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots
-
-
-@dataclass(frozen=True)
-class PosteriorAt:
-    """The posterior of g at given inputs."""
-
-    posterior: Posterior
-    X: Items
-
-    @property
-    def noise(self) -> float:
-        """The noise variance that maximises the evidence."""
-        return self.posterior.noise
-
-    def variance(
-        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
-    ) -> Array:
-        """Return the variance of g(x), or if `observed` that of new outputs."""
-        return self.posterior.variance(self.X, kind, observed, noise)
-
-    def sample(self, n: int, random_state: Any = None) -> Any:
-        """Return n random draws of the function g at all inputs jointly."""
-        return self.posterior.sample(self.X, n, random_state)
 
 
 def _lacks_explicit_features(found: Factorization) -> bool:
@@ -291,13 +270,9 @@ def require_value(value: np.ndarray | str) -> np.ndarray:
 def is_zero_outside_span(operator: Operator) -> bool:
     """Return whether an operator is zero along directions that no training output has."""
     draw = np.random.default_rng(0).normal
-    B = matrix_at(operator, draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])
-    return B is not None and bool(abs(B[2, 2]) < 1e-14)
-
-
-def matrix_at(operator: Operator, U: np.ndarray, V: np.ndarray) -> np.ndarray | None:
-    """Return the matrix of an operator for input features U and outputs V; None on errors."""
+    moments = Moments.of(draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])
     try:
-        return host(full(operator.matrix(Moments.of(U, V))))
-    except (TypeError, ValueError):
-        return None
+        B = host(full(operator.matrix(moments)))
+    except (TypeError, ValueError):  # a custom operator, or one for other outputs
+        return False
+    return bool(abs(B[2, 2]) < 1e-14)

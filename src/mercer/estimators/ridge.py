@@ -257,7 +257,8 @@ class RidgeEstimator(RidgePredictions):
             drawn = solved.inputs.fixed().fitted, solved.outputs.fixed().fitted
             fixed = [replace(own, fitted=map) for own, map in zip(sides, drawn, strict=True)]
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
-        want = replace(want, alphas=[alpha], left_out=True)
+        solver = "auto" if want.solver == "cholesky" else want.solver  # which leaves nothing out
+        want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
         if factorization.leaves_out:
             self.fitted_.keep(factorization)

@@ -58,7 +58,7 @@ class RidgePredictions(LeftOutPoints):
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
         """Return the left-out points of training examples, with whole folds left out."""
-        return self.fitted_.with_folds(folds).left_out_points()
+        return self.fitted_.with_groups(folds).left_out_points()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
         """Return the predicted points of X, input i without the training examples sets[i]."""

@@ -162,7 +162,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
                 stacklevel=2,
             )
         self.__dict__.update(fitted)
-        vars(self).pop(MARK, None)
+        self.__dict__.pop(MARK, None)
         return self
 
     def _fit_attributes(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:

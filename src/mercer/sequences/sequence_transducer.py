@@ -172,7 +172,7 @@ class SequenceTransducer(
             self, n_steps, lambda steps: self._fit_attributes(*given, steps), X, y
         )
         self.__dict__.update(fitted)
-        vars(self).pop(MARK, None)
+        self.__dict__.pop(MARK, None)
         return self
 
     def _fit_attributes(

@@ -187,7 +187,7 @@ class ConformalSets(FromFile, BaseEstimator):
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
         fit(X, y, group_labels(groups, count(X)), extras)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
-        vars(self).pop(MARK, None)
+        self.__dict__.pop(MARK, None)
         return self
 
     # -- calibration on held-out pairs --------------------------------------------------------
@@ -266,7 +266,7 @@ class ConformalSets(FromFile, BaseEstimator):
         self._fit_model(X, y, labels, {}, left_out=True)
         model = self.model_
         # The model and the sets share one factorisation.
-        model.fitted_ = model.fitted_.leaving_out(labels)
+        model.fitted_ = model.fitted_.with_groups(labels, moves=True)
         points = left_out_points(model)
         self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)

@@ -37,7 +37,7 @@ class LeftOutScale:
     Attributes
     ----------
     fitted
-        The model, prepared by `leaving_out`.
+        The model, prepared by `with_groups`.
     by_location
         Whether deviations are needed at each location of an output, rather than in total.
     """
