@@ -108,7 +108,7 @@ def own_gram(case: "Posed") -> Grams:
 
 def operator_features(case: "Posed") -> Grams:
     """Inner products of the features that were drawn."""
-    map = case.factorization.parts[0].spectrum.features
+    map = case.factorization.parts[0].spectrum.map
 
     def rows(A: np.ndarray) -> np.ndarray:
         Z = map.features(map.transform(A))

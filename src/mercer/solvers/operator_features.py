@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, sliced, take
+from .._base.arrays import Array, Items, blocks, like, namespace, sliced, take
 from .._base.linalg import eigh
 from .._base.memory import ROWS
 from ..operators import Moments
@@ -16,7 +16,7 @@ from ..problem import Problem, Want
 from .coupled import fitted_kernel
 from .factorization import Factorization
 from .feature_spectrum import FeatureSpectrum
-from .input_spectrum import FittedMap, ProjectedInputs
+from .input_spectrum import FittedMap
 from .outputs import Cache
 from .part import Part
 
@@ -53,14 +53,13 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
     """
 
     slots: Slots
-    features: Any
     cached: Any = None
     """The value of `factored` once it is computed."""
 
     def __init__(self, map: Any, problem: Problem, V: Array):
         slots = Slots(*V.shape)
         super().__init__(problem.inputs.items, slots, problem.weights, problem.intercept, V)
-        self.features, moments = map, _moments(map, problem, V)
+        self.map, moments = map, _moments(map, problem, V)
         mean = moments.means[0]
         moments = moments.about(*moments.means) if problem.intercept else moments
         self.mean = mean if problem.intercept else None
@@ -68,48 +67,38 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
 
     @property
     def factored(self) -> tuple[Array, Array]:
-        """The eigenvalues s and eigenvectors P of the moment ΨΨᵀ, computed on first use."""
+        """The eigenvalues s of the moment ΨΨᵀ, and M = P diag(s)^{-1/2}, computed on first use."""
         if self.cached is None:
-            self.cached = eigh(self.features.normal(self.uu), "moment of the features")
+            s, P = eigh(self.map.normal(self.uu), "moment of the features")
+            self.cached = s, P / namespace(s).sqrt(s)
         return self.cached
 
     s = property(lambda self: self.factored[0])
-    P = property(lambda self: self.factored[1])
+    M = property(lambda self: self.factored[1])  # type: ignore[assignment]
 
     def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
-        right = self.features.right_side(self.vu)[:, None]
-        xp = namespace(right)
-        return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
+        right = self.map.right_side(self.vu)[:, None]
+        return namespace(right).matrix_transpose(self.M) @ right
 
     def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
         """Solve the normal equations; return the fitted map and its mean over training inputs."""
-        coef = self.features.solve(self.uu, self.vu, alpha)
-        return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
+        coef = self.map.solve(self.uu, self.vu, alpha)
+        return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
-    def _features(self, X: Items) -> Array:
-        """Return the features (slots, features) of inputs X, centred if there is an intercept."""
-        U = self.features.transform(X)
-        Z = self.features.features(U if self.mean is None else U - self.mean)
-        return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
+    def features(self, X: Items) -> Array:
+        """Return the features Ψ of inputs X, centred if there is an intercept."""
+        U = self.map.transform(X)
+        return self.map.features(U if self.mean is None else U - self.mean)
 
-    def coordinates(self, X: Items) -> Array:
-        """Return ΨᵀP for the slots of inputs X, with eigenvectors P of the moment."""
-        return self._features(X) @ self.P
+    def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
+        """Return the squared norm of the features of each slot."""
+        xp = namespace(F)
+        return xp.reshape(xp.sum(F * F, axis=2), (-1,))
 
-    @property
-    def row_scales(self) -> Array:
-        """The factor s^{-1/2} of each column of ΨᵀP in E."""
-        return self.s**-0.5
-
-    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project new inputs on the eigenvectors, a row per slot; `prior` adds prior variances."""
-        Z = self._features(X)
-        xp = namespace(Z)
-        own = xp.sum(Z * Z, axis=1) if prior else None
-        return ProjectedInputs(
-            (Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width)
-        )
+    def slots_of(self, number: int) -> Slots:
+        """Return the slots of a batch of `number` new inputs."""
+        return Slots(number, self.slots.width)
 
     def without_training_rows(self) -> OperatorFeatureSpectrum:
         """Return a copy without the training inputs; predictions remain available."""

@@ -148,7 +148,7 @@ class SharedSearch:
         fitted = fitted_shared(kernel, self.problem, self.output_rows)
         windows = TrainingWindows(self.sample, fitted, self.sample_outputs)
         xp, T = namespace(windows.T), windows.T
-        spectrum = WindowSpectrum(windows, basis=windows.moments.spectral_basis)
+        spectrum = WindowSpectrum(windows, moments=windows.moments)
         level = (spectrum.mean_diagonal or 1.0) * self.sample.n
         alphas = [ridge * level for ridge in CHOICE_RIDGES]
         members = np.stack([spectrum.slots.of_items(field) for field in self.scored])

@@ -9,21 +9,28 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace
+from .._base.linalg import PositiveDefinite, triangular_inverse
 from ..features import FeatureMap
 from ..operators.shared import Shared
 from ..operators.shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
 from ..operators.slots import Slots
 from ..spaces.fields import Grid
 from .feature_spectrum import FeatureSpectrum
-from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
-from .landmark_moments import TrainingWindows, WindowBasis, fields_in_memory
+from .input_spectrum import FittedMap, InputSpectrum
+from .landmark_moments import LandmarkMoments, TrainingWindows, fields_in_memory
 
 if TYPE_CHECKING:
     from .part import Part
 
+DOMINANT = 1e3
+"""Ratio of eigenvalues to ridge in the spectrum that stands for a Cholesky factor (arbitrary)."""
+
 
 class WindowSpectrum(FeatureSpectrum):
     """Spectrum with one row per window of a training field, at low rank (landmark windows).
+
+    The features of a window are its kernel values k with the landmarks, minus their mean at the
+    grid point.
 
     Parameters
     ----------
@@ -32,17 +39,22 @@ class WindowSpectrum(FeatureSpectrum):
     directions
         The eigenvectors of the channel operator of one part, as columns; None for the channels
         themselves.
-    basis
-        The basis of the windows; None for the spectral basis of `TrainingWindows.choice_moments`.
+    moments
+        The moments of their kernel values with landmarks; None for the `choice_moments` of the
+        windows.
     """
 
     slots: Slots
+    cached: Any = None
+    """The eigenvalues s and the matrix M, once they are computed."""
+    determinant: float | None = None
+    """log det(b K + αI) at one ridge α and operator eigenvalue b; None for a spectrum."""
 
     def __init__(
         self,
         windows: TrainingWindows,
         directions: Array | None = None,
-        basis: WindowBasis | None = None,
+        moments: LandmarkMoments | None = None,
     ):
         X, slots = windows.X, windows.slots
         if directions is not None:
@@ -50,37 +62,55 @@ class WindowSpectrum(FeatureSpectrum):
         super().__init__(X, slots, windows.weights, windows.intercept, X)
         self.windows: Any = windows
         self.directions: Any = directions
-        self.cached: Any = basis
-        self.kernel = windows.kernel
+        self.kernel, self.given_moments = windows.kernel, moments
 
     @property
-    def basis(self) -> WindowBasis:
-        """The eigenbasis of the training windows, computed on first use."""
-        if self.cached is None:
-            self.cached = self.windows.choice_moments.spectral_basis
-        return self.cached
+    def moments(self) -> LandmarkMoments:
+        """The moments of kernel values with landmarks, computed on first use."""
+        given = self.given_moments
+        return self.windows.choice_moments if given is None else given
 
-    s = property(lambda self: self.basis.s)
+    @property
+    def factored(self) -> tuple[Array, Array]:
+        """The eigenvalues s and the matrix M, which parts share, computed on first use."""
+        return self.moments.spectrum if self.cached is None else self.cached
+
+    s = property(lambda self: self.factored[0])
+    M = property(lambda self: self.factored[1])  # type: ignore[assignment]
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return a copy for one alpha, by a Cholesky factor with all landmarks."""
+        """Return a copy for one alpha, by a Cholesky factor with all landmarks.
+
+        With the moment A, the landmark Gram matrix K and CCᵀ = A + ridge · K, the smoother of
+        kernel values k is H = kᵀC⁻ᵀC⁻¹k. With scaled rows and equal eigenvalues s, all formulas of
+        a spectrum hold, except for the determinant.
+        """
+        moments, scale = self.windows.moments, float(b[0])
+        ridge = alpha / scale
+        C = moments.factor(ridge)
+        xp, share = namespace(C.factor), DOMINANT / (DOMINANT + 1.0)
+        M = triangular_inverse(xp.matrix_transpose(C.factor), lower=False)
+        root = PositiveDefinite(moments.root)
         other = copy(self)
-        other.cached = self.windows.moments.ridge_basis(alpha / float(b[0]))
+        other.given_moments = moments
+        other.cached = DOMINANT * ridge * xp.ones_like(M[0, :]), M * share**-0.5
+        other.determinant = C.log_determinant() - root.log_determinant()
+        other.determinant += int(M.shape[0]) * log(scale)
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
         """Return Σ_pj log(s_p b_j + α), with eigenvalues s of Gram matrix and b of operator."""
-        basis = self.basis
-        if basis.prior_level is None:
+        if self.determinant is None:
             return super().log_det(b, alpha)
-        xp, m = namespace(basis.M), int(basis.M.shape[1])
-        logs = [float(xp.sum(xp.log(xp.linalg.diagonal(A)))) for A in (basis.M, basis.root)]
-        return int(b.shape[0]) * (m * log(float(b[0])) - 2.0 * sum(logs))
+        return int(b.shape[0]) * self.determinant
 
     def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
-        targets = self.basis.targets
-        return targets if self.directions is None else targets @ self.directions
+        return namespace(self.M).matrix_transpose(self.M) @ self._cross(self.moments)
+
+    def _cross(self, moments: LandmarkMoments) -> Array:
+        """Return the moment of kernel values and targets, along `directions` if given."""
+        return moments.b if self.directions is None else moments.b @ self.directions
 
     def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map with all landmarks, and its mean over the training fields.
@@ -88,8 +118,7 @@ class WindowSpectrum(FeatureSpectrum):
         Both are in output channels, also if `directions` are given.
         """
         moments, along = self.windows.moments, self.directions
-        cross = moments.b if along is None else moments.b @ along
-        coef = moments.factor(alpha / float(part.b[0])).solve(cross)
+        coef = moments.factor(alpha / float(part.b[0])).solve(self._cross(moments))
         coef = coef if along is None else coef @ namespace(along).matrix_transpose(along)
         mean: Any = 0.0
         if moments.means is not None:
@@ -101,44 +130,30 @@ class WindowSpectrum(FeatureSpectrum):
         """The kernel between windows on the grids of the training fields."""
         return self.kernel.on_grids()
 
-    def _kernel_values(self, X: Array) -> Array:
-        """Return the kernel between the windows of fields X and the landmark windows.
+    def features(self, X: Items) -> Array:
+        """Return the centred kernel values of windows, (fields, grid points, landmarks)."""
+        X = like(X, self.moments.gram)
+        K = stack_grid_points(self.on_grids.values(X, self.moments.landmarks))
+        return K if self.moments.means is None else K - self.moments.means
 
-        The result has the shape (fields, grid points, landmarks).
-        """
-        return stack_grid_points(self.on_grids.values(X, self.basis.landmarks))
+    def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
+        """Return the prior variance of each window; those of the kernel itself, centred."""
+        xp, moments = namespace(F), self.moments
+        K = F if moments.means is None else F + moments.means
+        own = self.on_grids.diagonal(like(X, F))
+        own = xp.reshape(own, (-1,)) - moments.sqlengths(K)
+        own = xp.where(own > 0, own, xp.zeros_like(own))
+        return own + (moments.sqlengths(F) if self.determinant is None else (E * E) @ self.s)
 
-    def coordinates(self, X: Items) -> Array:
-        """Return the coordinates kᵀM of the windows of fields X, with centred kernel values k."""
-        return self.basis.coordinates(self.basis.centred(self._kernel_values(X)))
-
-    @property
-    def row_scales(self) -> Array:
-        """The factor of each coordinate in E."""
-        return self.basis.row_scales
-
-    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project windows of new fields on the eigenvectors; `prior` adds prior variances."""
-        basis = self.basis
-        X = like(X, basis.root)
-        K = self._kernel_values(X)
-        centred = basis.centred(K)
-        Z, own = basis.coordinates(centred), None
-        if prior:
-            xp = namespace(K)
-            own = xp.reshape(self.on_grids.diagonal(X), (-1,)) - basis.sqlengths(K)
-            own = xp.where(own > 0, own, xp.zeros_like(own))
-            if basis.prior_level is None:
-                own = own + basis.sqlengths(centred)
-            else:
-                own = own + basis.prior_level * xp.sum(Z * Z, axis=1)
-        slots = replace(self.kernel.slots(count(X)), repeats=self.slots.repeats)
-        return ProjectedInputs(Z * basis.new_scales, own, slots)
+    def slots_of(self, number: int) -> Slots:
+        """Return the slots of a batch of `number` new fields."""
+        return replace(self.kernel.slots(number), repeats=self.slots.repeats)
 
     def without_training_rows(self) -> WindowSpectrum:
         """Return a copy without the training fields; predictions remain available."""
         other: Any = super().without_training_rows()
-        other.cached, other.windows = self.basis, None
+        other.cached, other.windows = self.factored, None
+        other.given_moments = replace(self.moments, A=None, b=None)
         return other
 
 
