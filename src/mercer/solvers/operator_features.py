@@ -74,7 +74,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
         return self.cached
 
     s = property(lambda self: self.factored[0])
-    M = property(lambda self: self.factored[1])  # type: ignore[assignment]
+    M = property(lambda self: self.factored[1])
 
     def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""

@@ -76,7 +76,7 @@ class WindowSpectrum(FeatureSpectrum):
         return self.moments.spectrum if self.cached is None else self.cached
 
     s = property(lambda self: self.factored[0])
-    M = property(lambda self: self.factored[1])  # type: ignore[assignment]
+    M = property(lambda self: self.factored[1])
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return a copy for one alpha, by a Cholesky factor with all landmarks.
