@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,11 @@ class ForestDependency(CoordinateModel):
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
         random = check_random_state(self.random_state)
         forest = self._grow(A, T, labels, w, random)
-        self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)
+        # The fractions of leaves are weights on the training outputs, of which points are made.
+        fractions = csr_array(forest.leaf_fractions.T)
+        weights_of = LeafMeans(self.input_kernel_, scaling, forest.trees, fractions)
+        means = replace(weights_of, values=fractions @ V) if frame.compact else weights_of
+        self.points_ = PointMap(means, None, frame, weights_of)
         if self.bootstrap:
             return Embedding(forest.out_of_bag(outputs), frame)
 
@@ -157,17 +162,6 @@ def _grow_until_flat(
         forest = forest.joined(Forest.grow(tree, A, T, mass[:, more], seeds[more]))
         size = more.stop
     return forest
-
-
-def _point_map(
-    kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
-) -> PointMap:
-    """Return the map from an input to the mean output coordinates (rows of V) in its leaves."""
-    leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.leaf_fractions.T))
-    if not frame.compact:
-        return PointMap(leaf_weights, None, frame, leaf_weights)
-    map = LeafMeans(kernel, scaling, forest.trees, forest.leaf_means(V))
-    return PointMap(map, None, frame, leaf_weights)
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:

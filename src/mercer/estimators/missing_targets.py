@@ -109,31 +109,22 @@ class MissingTargets(LeftOutPoints):
         V, C = host(frame.evaluate(self.outputs_)), np.empty(self.known_.shape)
         self.columns_ = columns_by_pattern(self.known_)
         rows = [np.flatnonzero(self.known_[:, own[0]]) for own in self.columns_]
-        parts = list(zip(rows, self.columns_, strict=True))
-        self.models_ = [
-            self._fit_pattern(X, V[:, own], some, labels, weights) for some, own in parts
-        ]
+        single = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
+        grouped = int(labels.max()) + 1 < len(labels)
+        self.models_ = []
+        for some, own in zip(rows, self.columns_, strict=True):
+            groups = labels[some] if grouped else None
+            w = None if weights is None else weights[some]
+            model = clone(single)
+            model.fit(rows_of(X, some), V[some][:, own], groups=groups, sample_weight=w)
+            self.models_.append(model)
         self.input_kernel_ = _pass_through_kernel(self.models_[0].input_kernel_)
         checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
-        for model, (some, own) in zip(self.models_, parts, strict=True):
+        for model, some, own in zip(self.models_, rows, self.columns_, strict=True):
             C[:, own] = _left_out_coordinates(model, checked, some, labels)
         self.left_out_ = Embedding(C, frame, labels, self._sliceable_inputs(X, checked))
         joined = PatternMap.of(self.models_, self.columns_)
         self.points_ = PointMap(joined, None, frame, joined)
-
-    def _fit_pattern(
-        self,
-        X: Items,
-        V: np.ndarray,
-        rows: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Any:
-        """Return a copy of the estimator, fitted to coordinates V of the given rows."""
-        model = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
-        groups = labels[rows] if int(labels.max()) + 1 < len(labels) else None
-        weights = None if weights is None else weights[rows]
-        return model.fit(rows_of(X, rows), V[rows], groups=groups, sample_weight=weights)
 
     def _calibrated_decoder(self) -> Decoder:
         """Return the decoder, calibrated on left-out points of rows with known values."""

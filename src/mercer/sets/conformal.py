@@ -242,7 +242,7 @@ class ConformalSets(FromFile, BaseEstimator):
         own = self.radii_.at(X)
         if own.ndim > scores.ndim:  # a row with one for each candidate
             own = own[np.arange(len(own)), names]
-        self._store_certificate(level, scores, own, labels, names)
+        self._store_certificate(scores, own, labels, names)
 
     def _choose_radius_by_loss(self, y: Items, points: Any, labels: np.ndarray) -> None:
         """Choose the radius so that the best listed output has an expected loss ≤ 1 - `level_`."""
@@ -263,7 +263,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """Fit the model on all pairs, and calibrate sets on left-out predictions (jackknife+)."""
         if extras:
             raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
-        self._fit_model(X, y, labels, {}, left_out=True)
+        self._fit_model(X, y, labels, extras)
         model = self.model_
         # The model and the sets share one factorisation.
         model.fitted_ = model.fitted_.with_groups(labels, moves=True)
@@ -283,7 +283,7 @@ class ConformalSets(FromFile, BaseEstimator):
         )
         self.scale_ = None  # the radii are in the units of the outputs
         radii = column_quantiles(scores, weights, self.level_)
-        self._store_certificate(max(0.0, 2.0 * self.level_ - 1.0), scores, radii, labels)
+        self._store_certificate(scores, radii, labels)
         unproven = [part.unproven for part in (self.score_, scale) if part is not None]
         certificate = jackknife_certificate(model, unproven, self.certificate_)
         if certificate is not self.certificate_:
@@ -292,15 +292,9 @@ class ConformalSets(FromFile, BaseEstimator):
 
     # -- parts of both calibrations -----------------------------------------------------------
 
-    def _fit_model(
-        self,
-        X: Items,
-        y: Items,
-        labels: np.ndarray,
-        extras: dict[str, Any],
-        left_out: bool = False,
-    ) -> None:
+    def _fit_model(self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]) -> None:
         """Fit a clone of the model, and store it with its interface for sets (`view_`)."""
+        left_out = self.calibration == "jackknife+"
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
         self.view_ = view_of(self.model_, y, "candidates" in extras)
         ranked = isinstance(self.view_, RankedView)
@@ -350,25 +344,20 @@ class ConformalSets(FromFile, BaseEstimator):
         return Probabilities(kernel).fit(points, y) if lists and names_classes(kernel) else None
 
     def _store_certificate(
-        self,
-        level: float,
-        scores: np.ndarray,
-        radii: np.ndarray,
-        labels: np.ndarray,
-        names: list | None = None,
+        self, scores: np.ndarray, radii: np.ndarray, labels: np.ndarray, names: list | None = None
     ) -> None:
         """Store the proven coverage, and the fraction of calibration outputs in their sets.
 
         Parameters
         ----------
-        level
-            The level that is proven if every output can be in a set.
         scores, radii
             The scores of the calibration outputs, and the radii of their sets.
         labels, names
             The groups and, if there are any, the categories of the calibration pairs.
         """
         outside = np.isinf(scores)
+        split = self.calibration == "split"
+        level = self.level_ if split else max(0.0, 2.0 * self.level_ - 1.0)
         self.certificate_ = pool_certificate(self.score_, level, scores, labels)
         self.empirical_coverage_ = float(np.mean((scores <= radii) & ~outside))
         self.outside_ = float(outside.mean())

@@ -94,16 +94,11 @@ class CandidateScore(ListScore):
 
     def sets(self, points: Embedding, radii: np.ndarray) -> list[list]:
         """Return for each point the candidates whose score is at most its radius, nearest first."""
-        D = self.relative_distances(points)
-        return [
-            self._sorted_list(row, row - row.min() <= radius)
-            for row, radius in zip(D, radii, strict=True)
-        ]
-
-    def _sorted_list(self, distances: np.ndarray, inside: np.ndarray) -> list:
-        """Return the candidates where `inside` is True, nearest first."""
-        order = np.argsort(distances, kind="stable")
-        return [one(self.outputs, int(i)) for i in order if inside[i]]
+        found = []
+        for row, radius in zip(self.relative_distances(points), radii, strict=True):
+            order, inside = np.argsort(row, kind="stable"), row - row.min() <= radius
+            found.append([one(self.outputs, int(i)) for i in order if inside[i]])
+        return found
 
 
 def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:

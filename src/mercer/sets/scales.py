@@ -5,7 +5,6 @@ A scale returns one number for each input, or for bands one for each location of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -114,42 +113,27 @@ def residual_scale(
     typical
         The typical size of residuals at each location of an output; one number for balls.
     """
-    inputs, powers = view.inputs(X), POWERS if np.ptp(typical) > 0 else (0.0,)
-    trials = (
-        trial
-        for power in powers
-        for trial in _candidate_scales(
-            view, errors, np.asarray(typical**power), inputs, labels, level
+    inputs, weights = view.inputs(X), row_weights(labels)
+    kernel = None if view.predictor is None else view.predictor.input_kernel_
+    trials = []
+    for power in POWERS if np.ptp(typical) > 0 else (0.0,):
+        shape = np.asarray(typical**power)
+        largest, rooted = _max_and_rms(errors, shape)
+        width = shape.mean() * _smoothed_quantile(largest, weights, level)
+        trials.append((width, ResidualScale(view, shape)))
+        if kernel is not None and kernel.pairwise:
+            continue  # sizes cannot be learnt without inputs
+        # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
+        model = fit_size_model(kernel, inputs, np.log(largest * rooted) / 2, labels)
+        expected = host(model.loo_predict())
+        exponent = _best_exponent(largest, expected, weights, level)
+        factors = np.exp(exponent * expected)
+        width = (
+            shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
         )
-    )
+        margin = 1.0 + NARROWING / len(np.unique(labels))
+        trials.append((margin * width, ResidualScale(view, shape, model, exponent)))
     return min(trials, key=lambda trial: trial[0])[1]
-
-
-def _candidate_scales(
-    view: ModelView,
-    errors: np.ndarray,
-    shape: np.ndarray,
-    X: Items,
-    labels: np.ndarray,
-    level: float,
-) -> Iterator[tuple[float, ResidualScale]]:
-    """Yield the mean set width and the residual scale, without and with a model of residual sizes.
-
-    The second pair, whose width has a margin, is absent if such a model cannot be fitted.
-    """
-    weights, (largest, rooted) = row_weights(labels), _max_and_rms(errors, shape)
-    width = shape.mean() * _smoothed_quantile(largest, weights, level)
-    yield width, ResidualScale(view, shape)
-    # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
-    model = _fit_size_model(view, X, np.log(largest * rooted) / 2, labels)
-    if model is None:
-        return
-    expected = host(model.loo_predict())
-    exponent = _best_exponent(largest, expected, weights, level)
-    factors = np.exp(exponent * expected)
-    width = shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
-    margin = 1.0 + NARROWING / len(np.unique(labels))
-    yield margin * width, ResidualScale(view, shape, model, exponent)
 
 
 def _max_and_rms(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -200,11 +184,3 @@ def left_out_errors(
     predicted = host(cross_val_predict(model, X, y, cv=folds)).reshape(len(labels), -1)
     errors = np.abs(host(view.outputs_).reshape(predicted.shape) - predicted)
     return errors if isinstance(score, BandScore) else np.linalg.norm(errors, axis=1)
-
-
-def _fit_size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Fit a ridge model of `sizes` with the input kernel of the model; None if precomputed."""
-    kernel = None if view.predictor is None else view.predictor.input_kernel_
-    if kernel is not None and kernel.pairwise:
-        return None
-    return fit_size_model(kernel, X, sizes, labels)
