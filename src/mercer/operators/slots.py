@@ -86,5 +86,5 @@ class Slots:
     def join(self, D: Array) -> Array:
         """Reshape one row per slot to output components, with zeros at missing slots."""
         if self.live is not None:
-            D = put(like(np.zeros((self.n * self.width, self.repeats)), D), self.live, D)
-        return namespace(D).reshape(D, (self.n, self.width * self.repeats))
+            D = put(like(np.zeros((self.n * self.width, D.shape[1])), D), self.live, D)
+        return namespace(D).reshape(D, (self.n, self.width * D.shape[1]))

@@ -14,42 +14,36 @@ from ..operators.slots import Slots
 class Constants:
     """The unit vectors N that an intercept fits, one column for each constant.
 
-    Every row belongs to one constant, where its entry is √w / √(Σw over the rows of the constant);
-    its other entries are zero. If rows are slots, each output component has a constant.
+    Every row belongs to one constant, that of its output component. There its entry is √w / √(Σw
+    over the rows of the constant); its other entries are zero.
 
     Attributes
     ----------
-    places
-        The number of the constant of each row.
+    slots
+        The example and the output component of each row.
     totals
         The sum Σw of each constant over all training data; 0 for a component that never occurs.
     roots
         √w, the square root of the sample weight of each row; None for ones.
-    slots
-        The example and the output component of each row; None for one row per example.
     all_rows
         Whether the rows are those of all training examples, not of a sample of a stream.
     """
 
-    places: np.ndarray
+    slots: Slots
     totals: np.ndarray
     roots: np.ndarray | None = None
-    slots: Slots | None = None
     all_rows: bool = True
-
-    @classmethod
-    def single(
-        cls, n: int, weights: np.ndarray | None, total: float, all_rows: bool = True
-    ) -> Constants:
-        """Return one constant for n rows; `total` is the sum of the weights of all data."""
-        roots = None if weights is None else np.sqrt(weights)
-        return cls(np.zeros(n, dtype=np.intp), np.array([total]), roots, None, all_rows)
 
     @classmethod
     def by_component(cls, slots: Slots, weights: np.ndarray | None) -> Constants:
         """Return one constant for each output component; there is one weight for each slot."""
         totals = np.bincount(slots.places, weights, minlength=slots.width).astype(float)
-        return cls(slots.places, totals, None if weights is None else np.sqrt(weights), slots)
+        return cls(slots, totals, None if weights is None else np.sqrt(weights))
+
+    @property
+    def places(self) -> np.ndarray:
+        """The number of the constant of each row."""
+        return self.slots.places
 
     @property
     def count(self) -> int:
@@ -71,22 +65,20 @@ class Constants:
         rows = np.arange(len(self.places))
         return like(self.entries(rows)[:, None], A) * self._fitted(rows, A, self.slots)
 
-    def _fitted(self, rows: np.ndarray, A: Array, slots: Slots | None) -> Array:
+    def _fitted(self, rows: np.ndarray, A: Array, slots: Slots) -> Array:
         """Return NᵀA for the rows `rows` of N, at the constant of each of the given slots."""
         A = like(self.entries(rows)[:, None], A) * A
-        if slots is None:
+        if len(self.totals) == 1:
             return namespace(A).sum(A, axis=0)[None, :]
         return take(self._sums_by_place(rows[None, :], A[None, :, :]), slots.places)
 
     # -- new inputs -----------------------------------------------------------------------------
 
-    def at(self, slots: Slots | None, A: Array) -> Array | float:
-        """Return the entry 1/√Σw of N for each new row, in the library of A."""
-        if slots is None:
-            return float(self.levels[0])
+    def at(self, slots: Slots, A: Array) -> Array:
+        """Return the entry 1/√Σw of N for each new row, a column in the library of A."""
         return like(self.levels[slots.places][:, None], A)
 
-    def change(self, slots: Slots | None, rows: np.ndarray, e: Array) -> Array:
+    def change(self, slots: Slots, rows: np.ndarray, e: Array) -> Array:
         """Return the change of the constants at new rows if e is added to the targets of `rows`."""
         return self.at(slots, e) * self._fitted(rows, e, slots)
 
@@ -102,7 +94,7 @@ class Constants:
         places, entries = self.places[members], like(self.entries(members), A)
         products = entries[:, :, None] * entries[:, None, :]
         if len(self.totals) == 1:
-            alone = self.all_rows and members.shape[1] == len(self.places)
+            alone = members.shape[1] == self._row_counts[0]
             return products, (1.0 if alone else 0.0) * products
         same = places[:, :, None] == places[:, None, :]
         products = like(same, A) * products
@@ -111,8 +103,8 @@ class Constants:
 
     @property
     def _row_counts(self) -> np.ndarray:
-        """The number of training rows of each constant."""
-        return np.bincount(self.places, minlength=len(self.totals))
+        """The number of training rows of each constant; one more if not all rows are known."""
+        return np.bincount(self.places, minlength=len(self.totals)) + (not self.all_rows)
 
     def solve(self, members: np.ndarray, A: Array) -> Array:
         """Solve (I - N_gN_gᵀ) x = A for each group g of slots, without one-group constants."""
@@ -132,7 +124,6 @@ class Constants:
 
         An example has one row for each place, so that the sums are over the examples of a group.
         """
-        assert self.slots is not None
         xp, (number, size, columns), width = namespace(D), D.shape, len(self.totals)
         owners = self.slots.owners[members]
         item = np.cumsum(np.diff(owners, axis=1, prepend=owners[:, :1]) != 0, axis=1)

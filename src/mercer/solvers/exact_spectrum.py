@@ -15,6 +15,7 @@ from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inver
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import KernelExpansion
+from ..operators.slots import Slots
 from .constants import Constants
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
@@ -162,7 +163,7 @@ class ExactSpectrum(InputSpectrum):
 
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
-        self.complete = self.all_rows = self.orthonormal = True
+        self.complete = self.orthonormal = True
         n, weights = count(gram.X), gram.weights
         self.total = float(n) if weights is None else float(weights.sum())
 
@@ -211,12 +212,12 @@ class ExactSpectrum(InputSpectrum):
     def constants(self) -> Constants | None:  # type: ignore[override]
         """The unit vector that the intercept fits; None without an intercept."""
         gram = self.gram
-        return Constants.single(self.size, gram.weights, self.total) if gram.intercept else None
+        return Constants.by_component(self.slots, gram.weights) if gram.intercept else None
 
     @property
-    def size(self) -> int:
-        """The number of training inputs."""
-        return count(self.gram.X)
+    def slots(self) -> Slots:  # type: ignore[override]
+        """One row per training input."""
+        return Slots(count(self.gram.X), 1)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return a copy factored by Cholesky for one ridge; all operator eigenvalues b are equal.
@@ -254,7 +255,7 @@ class ExactSpectrum(InputSpectrum):
         basis = self.reduction.weighted(self.E)  # first: this computes the means of kernel values
         K = self.gram.kernel_values(X)
         own = self.gram.prior_variances(X, K) if prior else None
-        return ProjectedInputs(K @ basis, own)
+        return ProjectedInputs(K @ basis, own, Slots(count(X), 1))
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the kernel matrix k(X, X) of new inputs, centred if there is an intercept."""

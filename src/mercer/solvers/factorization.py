@@ -288,14 +288,14 @@ class Factorization:
     def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
         """Return the left-out residuals of one part for each ridge, one row per example."""
         part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
-        path = map(part.by_example, self._left_out_errors(part, ridges))
+        path = map(part.slots.join, self._left_out_errors(part, ridges))
         return path if len(self.parts) == 1 else list(path)
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
         """Yield the left-out residuals of all rows of one part for each ridge."""
         groups = part.group_labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
-        if groups is None or part.slots is None:
+        if groups is None or part.component_means is None:
             return path
         unknown = part.unknown_constants(groups)
         return (E + unknown for E in path)
@@ -305,7 +305,7 @@ class Factorization:
         residuals, degrees, entries = [], 0.0, 0.0
         for part in self._parts_at([ridge]):
             R, own_degrees = residuals_and_degrees_of_freedom(part, ridge)
-            residuals.append(part.by_example(R))
+            residuals.append(part.slots.join(R))
             degrees += part.multiplicity * float(own_degrees.sum())
             entries += part.multiplicity * R.shape[0] * R.shape[1]
         E = self.output_rows.unweighted(self._join_along_directions(residuals)) / (
@@ -374,11 +374,11 @@ class Factorization:
         The shape is (inputs, groups, directions); e holds the left-out residuals, as in `moves`.
         """
         xp, labels = namespace(e), self.augmented.left_out_labels
-        if part.slots is None and self.augmented.groups is None:
+        if part.has_weights and self.augmented.groups is None:
             directions = range(1 if part.equal_eigenvalues else e.shape[1])
             W = xp.stack([part.weights(projected.Z, ridge, j) for j in directions], axis=-1)
             return W * e[None, :, :]
-        owners = labels if part.slots is None else labels[part.slots.owners]
+        owners = labels[part.slots.owners]
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
         return xp.stack(
             [part.prediction_change(projected, rows, take(e, rows), ridge) for rows in members],
@@ -436,13 +436,13 @@ class Factorization:
     ) -> Array:
         """Return the contribution of one set of left-out examples to `number` predictions."""
         if not len(examples):
-            q = part.shape[1] * (1 if part.slots is None else part.slots.width)
+            q = part.shape[1] * part.slots.width
             return like(np.zeros((number, q)), projected.Z)
         n = self.problem.n
-        rows = part.rows_of_examples(np.concatenate([examples + n * i for i in range(self.copies)]))
+        images = np.concatenate([examples + n * i for i in range(self.copies)])
+        rows = part.slots.of_items(images)
         e = LeaveOneOut(part).solve_groups(None, [ridge], rows[None, :])[0, :, :]
-        if part.slots is not None:
-            e = e + part.unknown_constants(part.slots.owners, rows)
+        e = e + part.unknown_constants(part.slots.owners, rows)
         return part.prediction_change(projected, rows, e, ridge)
 
     # -- the Gaussian process ------------------------------------------------------------------
@@ -557,8 +557,8 @@ class Factorization:
 
     @property
     def coupled(self) -> bool:
-        """Whether rows are (example, component) pairs; true for a `SolutionMethod` alone."""
-        return not self.parts or self.parts[0].slots is not None
+        """Whether directions have no weights on examples; true for a `SolutionMethod` alone."""
+        return not self.parts or not self.parts[0].has_weights
 
     @property
     def scale(self) -> float:

@@ -48,7 +48,6 @@ class FeatureSpectrum(InputSpectrum):
         self.roots = None if w is None else like(np.sqrt(w)[:, None], where)
         self.constants = Constants.by_component(slots, w) if intercept else None
         self.complete = self.orthonormal = False
-        self.all_rows = True
 
     def features(self, X: Items) -> Array:
         """Return the centred features of the slots of inputs X, (inputs, slots, features)."""

@@ -37,21 +37,15 @@ class ProjectedInputs(NamedTuple):
     prior
         The prior variance k(x, x) of each row; None if it was not requested.
     slots
-        The input and the output component of each row; None for one row per input.
+        The input and the output component of each row.
     """
 
     Z: Array
-    prior: Array | None = None
-    slots: Slots | None = None
-
-    def by_input(self, A: Array) -> Array:
-        """Reshape values A of the rows to one row per input."""
-        return A if self.slots is None else self.slots.join(A)
+    prior: Array | None
+    slots: Slots
 
     def select(self, inputs: np.ndarray) -> ProjectedInputs:
         """Return the projections of the inputs with these positions, without prior variances."""
-        if self.slots is None:
-            return ProjectedInputs(take(self.Z, inputs))
         rows, width = self.slots.of_items(inputs), self.slots.width
         positions = np.searchsorted(inputs, self.slots.owners[rows])
         live = None if self.slots.live is None else positions * width + self.slots.places[rows]
@@ -75,8 +69,6 @@ class InputSpectrum:
     complete
         Whether E and N together are a complete basis: then one minus a leverage is a sum of
         non-negative terms; otherwise it is a difference, accurate to about 1e-15.
-    all_rows
-        Whether the rows are those of all training examples, not of a sample of a stream.
     orthonormal
         Whether the columns of E are orthonormal also for the smallest s. They are not if the rows
         are a sample, or if E was computed from moments.
@@ -85,18 +77,17 @@ class InputSpectrum:
     total
         Σw.
     slots
-        The example and the output component of each row; None for one row per example.
+        The example and the output component of each row.
     """
 
     E: Array
     s: Array
     constants: Constants | None = None
     complete: bool
-    all_rows: bool
     orthonormal: bool
     roots: Array | None = None
     total: float
-    slots: Slots | None = None
+    slots: Slots
     has_gram: ClassVar[bool] = False
     """Whether `gram_times` is available, for iterative refinement."""
     in_memory: ClassVar[bool] = True
@@ -105,7 +96,7 @@ class InputSpectrum:
     @property
     def size(self) -> int:
         """The number of training rows."""
-        return int(self.E.shape[0]) if self.slots is None else self.slots.size
+        return self.slots.size
 
     @property
     def constant_count(self) -> int:
@@ -159,15 +150,15 @@ class InputSpectrum:
         """
         xp, found = namespace(b), []
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
-        rows_each = 1 if self.slots is None else self.slots.width
-        for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
+        entries = self.s.shape[0] * self.slots.width  # of one input
+        for rows in blocks(count(X), max(1, ENTRIES // max(1, entries))):
             projected = self.project_inputs(sliced(X, rows), prior=True)
             assert projected.prior is not None
             V = projected.prior[:, None] * b[None, :] - abs(projected.Z) ** 2 @ removed
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
             if self.constants is not None:
                 V = V + self.constants.at(projected.slots, V) ** 2
-            found.append(projected.by_input(V))
+            found.append(projected.slots.join(V))
         return xp.concat(found)
 
     def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:

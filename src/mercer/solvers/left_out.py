@@ -74,7 +74,7 @@ class LeaveOneOut:
     def _uses_woodbury(self, size: int) -> bool:
         """Return whether groups of `size` rows are solved by systems of the size of the rank."""
         spectrum = self.part.spectrum
-        exact = spectrum.orthonormal or spectrum.complete or self.part.slots is None
+        exact = spectrum.orthonormal or spectrum.complete
         return not exact and size > spectrum.s.shape[0]
 
     def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
@@ -214,7 +214,7 @@ def left_out_noise_variances(
     found = []
     for one in parts:
         noise = _noise_and_log_dets(one, alpha, one.group_labels(problem))[0]
-        found.append(np.tile(noise, 1 if one.slots is None else one.slots.width)[None, :])
+        found.append(np.tile(noise, one.slots.width)[None, :])
     return join_in_order(found, order)[0]
 
 

@@ -18,6 +18,7 @@ from ..features import FeatureMap
 from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
 from ..operators import Moments
 from ..operators.moments import moments_of_rows
+from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .constants import Constants
 from .exact import factor_projected, factor_spanned, factor_uniform
@@ -169,8 +170,13 @@ class LowRankSpectrum(InputSpectrum):
         inputs = self.input_rows
         if inputs.mean is None:
             return None
-        n = int(inputs.rows.shape[0])
-        return Constants.single(n, inputs.weights, inputs.total, self.all_rows)
+        roots = None if inputs.weights is None else np.sqrt(inputs.weights)
+        return Constants(self.slots, np.array([inputs.total]), roots, self.all_rows)
+
+    @property
+    def slots(self) -> Slots:  # type: ignore[override]
+        """One row per training input."""
+        return Slots(int(self.input_rows.rows.shape[0]), 1)
 
     @property
     def orthonormal(self) -> bool:  # type: ignore[override]
@@ -181,7 +187,7 @@ class LowRankSpectrum(InputSpectrum):
         return inputs.rows.shape[0] > (inputs.mean is not None) and inputs.rows.shape[1] > 0
 
     @property
-    def all_rows(self) -> bool:  # type: ignore[override]
+    def all_rows(self) -> bool:
         """Whether there is a row for each training example, not only for a sample."""
         inputs = self.input_rows
         return inputs.all_rows or (inputs.weights is None and inputs.rows.shape[0] == inputs.total)
@@ -264,7 +270,7 @@ class LowRankSpectrum(InputSpectrum):
             own = self.input_rows.map.kernel_.diag(X)
             if self.mean is not None:
                 own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
-        return ProjectedInputs((C @ self.P) * xp.sqrt(self.s), own)
+        return ProjectedInputs((C @ self.P) * xp.sqrt(self.s), own, Slots(int(U.shape[0]), 1))
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the matrix of the full kernel between new inputs, centred with an intercept."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
+from .._base.arrays import Array, blocks, concatenated, host, is_foreign, like, namespace, put, take
 from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
 from .._base.memory import ENTRIES
 from ..operators.slots import Slots
@@ -129,8 +129,8 @@ class Part:
         return is_foreign(self.b)
 
     @property
-    def slots(self) -> Slots | None:
-        """The example and the output component of each row; None for one row per example."""
+    def slots(self) -> Slots:
+        """The example and the output component of each row."""
         return self.spectrum.slots
 
     @cached_property
@@ -148,23 +148,14 @@ class Part:
 
     def group_labels(self, problem: Problem) -> np.ndarray | None:
         """Return the group label of each row; None if each row is left out alone."""
-        if self.slots is None:
-            return problem.groups
-        return problem.left_out_labels[self.slots.owners]
-
-    def rows_of_examples(self, examples: np.ndarray) -> np.ndarray:
-        """Return the row numbers that belong to the given examples."""
-        return examples if self.slots is None else self.slots.of_items(examples)
-
-    def by_example(self, A: Array) -> Array:
-        """Reshape values A of the rows to one row per example."""
-        return A if self.slots is None else self.slots.join(A)
+        one_row_each = self.slots.width == 1
+        return problem.groups if one_row_each else problem.left_out_labels[self.slots.owners]
 
     def sum_log_weights(self, weights: np.ndarray | None) -> float:
         """Return the sum of the logarithms of the sample weights of all rows."""
         if weights is None:
             return 0.0
-        return float(np.log(weights if self.slots is None else weights[self.slots.owners]).sum())
+        return float(np.log(weights[self.slots.owners]).sum())
 
     # -- shrinkage -----------------------------------------------------------------------------
 
@@ -246,7 +237,7 @@ class Part:
     # -- complement of the basis ---------------------------------------------------------------
 
     @cached_property
-    def unfitted(self) -> Array | float:
+    def unfitted(self) -> Array:
         """The targets minus their projection on eigenvectors E and constants N, if orthonormal."""
         if self.spectrum.complete:
             return 0.0
@@ -257,7 +248,7 @@ class Part:
         rest, E = self.T - self.spectrum.E @ self.projected, self.spectrum.E
         return rest - E @ (adjoint(E) @ rest)  # again, to remove rounding errors
 
-    def _unfitted_rows(self, index: np.ndarray) -> Array | float:
+    def _unfitted_rows(self, index: np.ndarray) -> Array:
         """Return the rows `index` of `unfitted`."""
         if self.targets is None and not self.spectrum.complete:
             if not self.spectrum.orthonormal:
@@ -268,20 +259,20 @@ class Part:
     @cached_property
     def squared_basis(self) -> Array:
         """The squared entries |E|² of the input eigenvectors."""
-        E = self.spectrum.E
-        return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
+        return abs(self.spectrum.E) ** 2
 
     @cached_property
-    def complement_diagonal(self) -> Array | float:
+    def complement_diagonal(self) -> Array:
         """The diagonal of the projector on the complement of eigenvectors and constants, a column.
 
         It is that of I - EEᵀ - NNᵀ, or of I - NNᵀ if E is not orthonormal.
         """
         if self.spectrum.complete:
             return 0.0
-        xp = namespace(self.squared_basis)
-        rest = 1.0 + 0.0 * xp.sum(self.squared_basis, axis=1)
-        rest = rest - self._squared_constants(slice(None))
+        xp, constants = namespace(self.b), self.spectrum.constants
+        rest = np.ones(self.spectrum.size)
+        rest = rest if constants is None else rest - constants.entries(slice(None)) ** 2
+        rest = like(rest, self.b)
         if not self.spectrum.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squared_basis, axis=1)
@@ -307,11 +298,6 @@ class Part:
             A = A if constants is None else A - constants.project(A)
         return A
 
-    def _squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entry of the constants N in the rows `index`; 0 without intercept."""
-        constants = self.spectrum.constants
-        return 0.0 if constants is None else like(constants.entries(index) ** 2, self.b)
-
     # -- residuals and leverages ---------------------------------------------------------------
 
     def residual_path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
@@ -320,32 +306,35 @@ class Part:
         With targets T and smoother H these are T - HT and the diagonal of I - H. Many ridges take a
         single matrix product if all directions have the same operator eigenvalue.
         """
-        if not self.spectrum.in_memory:
-            yield from self._residual_path_in_blocks(alphas)
-            return
-        E, xp, (n, q) = self.spectrum.E, namespace(self.b), self.shape
-        together = max(1, ENTRIES // max(1, n * q)) if self.equal_eigenvalues else 1
+        (n, q), together, rows_at_once = self.shape, len(alphas), max(1, self.shape[0])
+        if self.spectrum.in_memory:
+            together = max(1, ENTRIES // max(1, n * q)) if self.equal_eigenvalues else 1
+        else:  # all ridges together, because the rows of E are computed for them
+            rows_at_once = max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))
         for ridges in blocks(len(alphas), together):
-            D = [self._residual_factors(alpha) for alpha in alphas[ridges]]
-            R = E @ xp.concat([self.projected * d for d in D], axis=1)
-            rest = self.squared_basis @ xp.concat(D, axis=1) + self.complement_diagonal
-            width = D[0].shape[1]
-            for i in range(len(D)):
-                residuals = R[:, i * q : (i + 1) * q] + self.unfitted
-                yield residuals, rest[:, i * width : (i + 1) * width]
+            factors = [self._residual_factors(alpha) for alpha in alphas[ridges]]
+            found = [self._residuals_of(rows, factors) for rows in blocks(n, rows_at_once)]
+            for pairs in zip(*found, strict=True):
+                R, rest = zip(*pairs, strict=True)
+                yield concatenated(R), concatenated(rest)
 
-    def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield residuals and one minus leverages for each alpha; the rows of E come in blocks."""
-        D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
-        found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
-        for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):
-            E = self.spectrum.rows(np.arange(rows.start, rows.stop))
-            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self._squared_constants(rows)
-            for pairs, d in zip(found, D, strict=True):
-                pairs.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
-        for pairs in found:
-            residuals, rests = zip(*pairs, strict=True)
-            yield xp.concat(residuals), xp.concat(rests)
+    def _residuals_of(self, rows: slice, factors: list[Array]) -> list[tuple[Array, Array]]:
+        """Return residuals and one minus leverages of a slice of rows, for each alpha.
+
+        `factors` are the factors of the eigenvectors in I - H for each alpha.
+        """
+        xp, whole = namespace(self.b), self.spectrum.in_memory
+        E = self.spectrum.E if whole else self.spectrum.rows(np.arange(rows.start, rows.stop))
+        R = E @ xp.concat([self.projected * d for d in factors], axis=1)
+        rest = (self.squared_basis if whole else E * E) @ xp.concat(factors, axis=1)
+        q, width, found = self.b.shape[0], factors[0].shape[1], []
+        for i in range(len(factors)):
+            residuals, rests = R[:, i * q : (i + 1) * q], rest[:, i * width : (i + 1) * width]
+            if not self.spectrum.complete:
+                residuals = residuals + self.unfitted[rows, :]
+                rests = rests + self.complement_diagonal[rows, :]
+            found.append((residuals, rests))
+        return found
 
     def residual_leverages(self, alpha: float) -> Array:
         """Return one minus the leverages, (n, directions); one column if all are equal."""
@@ -404,20 +393,22 @@ class Part:
 
     # -- left-out models at new inputs ---------------------------------------------------------
 
-    def weights(
-        self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
-    ) -> Array:
-        """Return the weights of the targets (or of `rows` of them) in g_j(x), j = `direction`.
+    @property
+    def has_weights(self) -> bool:
+        """Whether `weights` is available: rows are examples, with eigenvectors in memory."""
+        return self.slots.width == 1 and self.spectrum.in_memory
+
+    def weights(self, Z: Array, alpha: float, direction: int) -> Array:
+        """Return the weights of the targets in g_j(x), j = `direction`.
 
         Z holds the projected inputs z(x), one per row.
         """
         b = self.b[direction]
-        E = self.spectrum.E if rows is None else take(self.spectrum.E, rows)
-        W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(E)
+        W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(self.spectrum.E)
         constants = self.spectrum.constants
         if constants is None:
             return W
-        entries = constants.entries(slice(None) if rows is None else rows)
+        entries = constants.entries(slice(None))
         return W + like(float(constants.levels[0]) * entries, W)
 
     def prediction_change(
@@ -434,7 +425,7 @@ class Part:
         change, constants = projected.Z @ pull, self.spectrum.constants
         if constants is not None:
             change = change + constants.change(projected.slots, rows, e)
-        return projected.by_input(change)
+        return projected.slots.join(change)
 
     # -- constants that occur in one group only ------------------------------------------------
 
@@ -446,7 +437,7 @@ class Part:
         A model without that group has the value zero for such a constant. With `rows`, the rows of
         one group, the result is for these rows only.
         """
-        if self.component_means is None or self.slots is None:
+        if self.component_means is None:
             return 0.0
         places, known = self.slots.places, np.zeros(self.slots.width, dtype=bool)
         if rows is None:

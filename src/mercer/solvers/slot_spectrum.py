@@ -42,7 +42,7 @@ class SlotGramSpectrum(InputSpectrum):
         self.weights = w = None if weights is None else weights[slots.owners]
         self.total = float(slots.size if w is None else w.sum())
         self.constants = Constants.by_component(slots, w) if intercept else None
-        self.complete = self.all_rows = self.orthonormal = True
+        self.complete = self.orthonormal = True
 
     @property
     def factored(self) -> tuple[Array, Array, Reduction, Any]:
