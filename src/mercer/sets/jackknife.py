@@ -14,6 +14,7 @@ from .._base.from_file import Reducible
 from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
+from ..solvers.left_out import solve_diagonal_blocks
 from .lists import CandidateScore
 from .scales import ResidualScale
 from .scores import AroundScore, Score
@@ -57,40 +58,28 @@ class LeftOutScale:
                 f"{reason if parts.coupled else 'the model has symmetries'}: left-out models have "
                 'no standard deviations then. Use calibration="split", or scale="flat".'
             )
-        hats = parts.weights_along(self.fitted.problem.inputs.items, alpha)
-        inverses = [self._inverse_blocks(host(H)) for H in hats]
-        weights = [host(W) for W in parts.weights_along(X, alpha)]
+        hats = parts.weights_along(problem.inputs.items, alpha)
+        weights = parts.weights_along(X, alpha)
+        added = [self._added_variance(*pair) for pair in zip(hats, weights, strict=True)]
         variances = host(parts.variance(X, alpha))
         share = posterior.to_outputs() ** 2 if self.by_location else None
 
         def units(rows: slice) -> np.ndarray:
             """Return standard deviations for a slice of inputs, (inputs, left-out models, …)."""
-            pairs = zip(weights, inverses, strict=True)
-            added = [self._added_variance(W[rows], M) for W, M in pairs]
-            total = 1.0 + variances[rows][:, None, :] + np.stack(added, axis=-1)
+            own = np.stack([variance[rows] for variance in added], axis=-1)
+            total = 1.0 + variances[rows][:, None, :] + own
             return np.sqrt(total.sum(axis=-1) if share is None else total @ share)
 
         return units
 
-    def _inverse_blocks(self, H: np.ndarray) -> np.ndarray:
-        """Return (I - H)⁻¹ for the block of each group in the hat matrix H; zero between groups."""
-        if self.fitted.problem.groups is None:
-            return 1.0 / (1.0 - np.diag(H))
-        inverse, labels = np.zeros_like(H), self.fitted.problem.left_out_labels
-        for label in np.unique(labels):
-            own = np.ix_(*[np.flatnonzero(labels == label)] * 2)
-            inverse[own] = np.linalg.inv(np.eye(len(own[0])) - H[own])
-        return inverse
-
-    def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    def _added_variance(self, H: Array, W: Array) -> np.ndarray:
         """Return the variance added by leaving out each example's group, (inputs, examples).
 
-        `W` has the weights of examples in predictions, and `inverse` is that of `_inverse_blocks`.
+        `H` and `W` have the weights of examples in predictions at training and at new inputs.
         """
-        if inverse.ndim == 1:
-            return W * W * inverse
-        labels = self.fitted.problem.left_out_labels
-        return ((W @ inverse) * W) @ (labels[:, None] == labels[None, :])
+        H, W, labels = host(H), host(W), self.fitted.problem.groups
+        added = W * solve_diagonal_blocks(np.eye(len(H)) - H, W.T, labels).T
+        return added if labels is None else added @ (labels[:, None] == labels[None, :])
 
     def at_training_inputs(self) -> np.ndarray:
         """Return the standard deviation at each training input if its group is left out."""
