@@ -23,11 +23,10 @@ from .certificate import (
     pool_certificate,
 )
 from .choices import check_parameters, score_for_kind
-from .jackknife import JackknifeRadii, LeftOutScale, left_out_points
 from .lists import CandidateScore, ListScore, positions_in
-from .radii import Radii, ShiftedRadii, category_radii
+from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
-from .scales import PosteriorScale, ResidualScale, left_out_errors, residual_scale
+from .scales import LeftOutScale, PosteriorScale, ResidualScale, left_out_errors, residual_scale
 from .scores import AroundScore, BandScore
 from .shapes import contain, in_output_form, size
 from .views import (

@@ -1,16 +1,22 @@
-"""Radii of sets that are calibrated on held-out pairs: quantiles of their scores."""
+"""Radii of sets: quantiles of scores on held-out pairs, or of left-out models (jackknife+)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, count
+from .._base.arrays import Array, Items, count, host
+from .._base.errors import NotSupported
+from .._base.from_file import Reducible
+from ..embedding import Embedding
+from ..estimators.fitted import Fitted
+from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore
-from .scores import Score
+from .scales import LeftOutScale, ResidualScale
+from .scores import AroundScore, Score
 from .weights import (
     column_quantiles,
     row_mass,
@@ -18,6 +24,9 @@ from .weights import (
     rows_by_category,
     weighted_quantile,
 )
+
+Moves = Iterator[tuple[slice, Array]]
+"""Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
 
 
 @dataclass(frozen=True)
@@ -160,3 +169,96 @@ def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
             f"it is among the inputs to come; got an array of shape {weights.shape}."
         )
     return weights
+
+
+@dataclass(frozen=True)
+class JackknifeRadii(Reducible):
+    """Radii of sets around the predictions that contain the jackknife+ prediction sets.
+
+    Attributes
+    ----------
+    model, fitted
+        The model, and its solution prepared for leaving groups out.
+    score, scale
+        The score, and the scale of its units; None for ones.
+    scores, weights
+        The scores of the left-out training outputs, and their weights.
+    level
+        The coverage.
+    """
+
+    model: Any
+    fitted: Fitted
+    score: Score
+    scale: LeftOutScale | ResidualScale | None
+    scores: np.ndarray
+    weights: np.ndarray
+    level: float
+
+    def without_training_data(self) -> JackknifeRadii:
+        """Return a copy to be saved, without the training inputs in their original container."""
+        problem = replace(self.fitted.problem, given=None)
+        return replace(self, fitted=replace(self.fitted, problem=problem))
+
+    def at(self, X: Items) -> np.ndarray:
+        """Return one radius for each input, or a row with one for each candidate or location."""
+        checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
+        points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
+        if isinstance(self.score, CandidateScore):
+            return self._radii_of_lists(self.score, points, moves)
+        assert isinstance(self.score, AroundScore)
+        units = self._units(X, checked)
+        sizes = ((rows, self.score.move_sizes(host(move), points)) for rows, move in moves)
+        return np.concatenate([self._half_widths(size, units(rows)) for rows, size in sizes])
+
+    def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
+        """Return a function from slices of X to the units of scores under all left-out models."""
+        if isinstance(self.scale, LeftOutScale):
+            return self.scale.at(checked)
+        if self.scale is None:
+            return lambda rows: None
+        return self.scale.at(X)[:, None].__getitem__
+
+    def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
+        """Return for each input the half-width of a set that contains its jackknife+ set.
+
+        By the triangle inequality, applied to each location of a band: an output of the jackknife+
+        set is within score · unit + ‖change of the prediction‖ of the prediction for more than
+        1 - level of the left-out models, the same ones at all locations. The half-width is an upper
+        bound, not the smallest possible one.
+        """
+        joint = sizes.ndim == 3 and self.scores.ndim == 1  # one score for all locations
+        scores = self.scores[:, None] if joint else self.scores
+        half = sizes + (scores if unit is None else scores * unit)
+        radii = weighted_quantile(np.moveaxis(half, 1, -1), self.weights, self.level)
+        return radii.max(axis=1) if joint and unit is None else radii  # one width at all locations
+
+    def _radii_of_lists(self, score: CandidateScore, points: Embedding, moves: Moves) -> np.ndarray:
+        """Return the radius of each candidate: ∞ if it is in the jackknife+ set, else -∞."""
+        E, distances = host(points.frame.evaluate(score.outputs)), score.relative_distances(points)
+        radii = np.full(distances.shape, -np.inf)
+        for rows, move in moves:
+            for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
+                moved = distances[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
+                if score.excluded is not None:  # models without its group never saw the candidate
+                    moved[score.excluded] = np.inf
+                moved -= moved.min(axis=1, keepdims=True)
+                above = self.weights @ (self.scores[:, None] < moved)
+                radii[t, above < self.level - 1e-12] = np.inf
+                radii[t, np.argmin(distances[t])] = np.inf
+        return radii
+
+
+def left_out_points(model: RidgeEstimator) -> Embedding:
+    """Return the left-out points of a model; refuse one without closed-form left-out models."""
+    fitted = model.fitted_
+    try:
+        if fitted.want.left_out_method != "closed":
+            raise NotSupported(f"loss={model.loss_} is judged by refits")
+        next(fitted.moves(fitted.problem.inputs.items))
+        return fitted.left_out_points()
+    except NotSupported as error:
+        raise ValueError(
+            f'calibration="jackknife+" has no closed form for {model.kernel_} with '
+            f'loss={model.loss_}: use calibration="split".'
+        ) from error

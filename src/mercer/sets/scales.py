@@ -5,19 +5,25 @@ A scale returns one number for each input, or for bands one for each location of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Items, count, host
+from .._base.arrays import Array, Items, count, host
+from .._base.errors import NotSupported
 from .._base.folds import FOLDS, fold_numbers
+from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.selective import fit_size_model
+from ..solvers.left_out import solve_diagonal_blocks
 from .scores import AroundScore, BandScore
 from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
+Units = Callable[[slice], np.ndarray]
+"""From a slice of inputs to units (inputs, rows), for bands (inputs, rows, locations)."""
 POWERS = (0.0, 0.25, 0.5, 0.75)
 """The width of a band may be proportional to these powers of the typical residual at a location."""
 EXPONENTS = tuple(np.linspace(0.5, 1.3, 9))
@@ -47,6 +53,68 @@ class PosteriorScale:
         kind = "outputs" if self.by_location else "total"
         deviations = np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
         return deviations.reshape(len(deviations), -1) if self.by_location else deviations
+
+
+@dataclass(frozen=True)
+class LeftOutScale:
+    """Scale of radii: standard deviations of a new output under all left-out models.
+
+    Each of these models leaves one group G out. In units of the noise, the variance is
+    v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the operator: w are the
+    weights of the training outputs in g(x), H those at the training inputs.
+    It depends on inputs alone, so that jackknife+ with scores in these units is proven.
+
+    Attributes
+    ----------
+    fitted
+        The model, prepared by `with_groups`.
+    by_location
+        Whether deviations are needed at each location of an output, rather than in total.
+    """
+
+    fitted: Fitted
+    by_location: bool
+    unproven: ClassVar[str] = ""
+
+    def at(self, X: Items) -> Units:
+        """Return a function from slices of X to standard deviations under all left-out models."""
+        posterior = self.fitted.posterior()
+        parts, alpha = posterior.factorization, self.fitted.alpha
+        problem = self.fitted.problem
+        if parts.coupled or problem.symmetry is not None:
+            reason = f"{problem.kernel} couples all output components"
+            raise NotSupported(
+                f"{reason if parts.coupled else 'the model has symmetries'}: left-out models have "
+                'no standard deviations then. Use calibration="split", or scale="flat".'
+            )
+        hats = parts.weights_along(problem.inputs.items, alpha)
+        weights = parts.weights_along(X, alpha)
+        added = [self._added_variance(*pair) for pair in zip(hats, weights, strict=True)]
+        variances = host(parts.variance(X, alpha))
+        share = posterior.to_outputs() ** 2 if self.by_location else None
+
+        def units(rows: slice) -> np.ndarray:
+            """Return standard deviations for a slice of inputs, (inputs, left-out models, …)."""
+            own = np.stack([variance[rows] for variance in added], axis=-1)
+            total = 1.0 + variances[rows][:, None, :] + own
+            return np.sqrt(total.sum(axis=-1) if share is None else total @ share)
+
+        return units
+
+    def _added_variance(self, H: Array, W: Array) -> np.ndarray:
+        """Return the variance added by leaving out each example's group, (inputs, examples).
+
+        `H` and `W` have the weights of examples in predictions at training and at new inputs.
+        """
+        H, W, labels = host(H), host(W), self.fitted.problem.groups
+        added = W * solve_diagonal_blocks(np.eye(len(H)) - H, W.T, labels).T
+        return added if labels is None else added @ (labels[:, None] == labels[None, :])
+
+    def at_training_inputs(self) -> np.ndarray:
+        """Return the standard deviation at each training input if its group is left out."""
+        units = self.at(self.fitted.problem.inputs.items)
+        n = len(self.fitted.problem.left_out_labels)
+        return np.stack([units(slice(i, i + 1))[0, i] for i in range(n)])
 
 
 @dataclass(frozen=True)
