@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, Items, count, is_foreign, namespace, take
-from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inverse
+from .._base.linalg import adjoint, factor_with_ridge, product, times, triangular_inverse
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import KernelExpansion
@@ -160,6 +160,8 @@ class ExactSpectrum(InputSpectrum):
     """The value of `factored` once it is computed."""
     determinant: float | None = None
     """log det(b K + αI) at one ridge α and operator eigenvalue b; None for a spectrum."""
+    triangle: Array | None = None
+    """√α L⁻ᵀ with a Cholesky factor L for one ridge, so that E = M √α L⁻ᵀ; None for a spectrum."""
 
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
@@ -236,9 +238,9 @@ class ExactSpectrum(InputSpectrum):
         except np.linalg.LinAlgError:
             return self  # α is lost in rounding
         L, reduction = factor.factor, self.gram.reduction
-        inverse = triangular_inverse(L)
-        E = reduction.expand_rows(adjoint(inverse) * (alpha / scale) ** 0.5)
         other = copy(self)
+        other.triangle = adjoint(triangular_inverse(L)) * (alpha / scale) ** 0.5
+        E = reduction.expand_rows(other.triangle)
         other.cached = namespace(E).zeros_like(abs(E[0, :])), E, 0
         other.orthonormal = False
         other.determinant = factor.log_determinant() + int(L.shape[0]) * log(scale)
@@ -255,7 +257,12 @@ class ExactSpectrum(InputSpectrum):
         basis = self.reduction.weighted(self.E)  # first: this computes the means of kernel values
         K = self.gram.kernel_values(X)
         own = self.gram.prior_variances(X, K) if prior else None
-        return ProjectedInputs(K @ basis, own, Slots(count(X), 1))
+        slots = Slots(count(X), 1)
+        if self.triangle is None:
+            return ProjectedInputs(K @ basis, own, slots)
+        # A product with a triangular matrix takes half the time of one with its expansion E.
+        rows = self.reduction.reduce_rows(self.reduction.weighted(adjoint(K)))
+        return ProjectedInputs(times(adjoint(rows), self.triangle), own, slots)
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the kernel matrix k(X, X) of new inputs, centred if there is an intercept."""
