@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mercer import AutoDependency
-from mercer.auto.calendar import calendar_features, calendar_names, periods_of
+from mercer.auto.calendar import calendar_features, calendar_names, periods_with_variation
 from mercer.auto.inputs import Inputs
 from mercer.auto.tables.frames import as_table
 
@@ -23,7 +23,7 @@ DAYS = np.arange(18_000.0, 18_400.0)
     ],
 )
 def test_periods_are_those_that_the_dates_show(days, periods):
-    assert periods_of(days) == periods
+    assert periods_with_variation(days) == periods
 
 
 def test_features_repeat_with_their_period():

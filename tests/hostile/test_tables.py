@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from mercer.app.cli import main
 from mercer.auto.inputs import Inputs
-from mercer.auto.kinds.guess import OUTPUTS
-from mercer.auto.records import fitted_outputs
+from mercer.auto.kinds.guess import OUTPUT_KINDS
+from mercer.auto.records import fit_outputs
 from mercer.tables import BadTable, Table, read
 
 LONG = os.environ.get("MERCER_HOSTILE") == "long"
@@ -149,7 +149,7 @@ def test_spaces_read_any_cells_or_name_the_line():
         columns = {"x": column(draw, 12), "z": column(draw, 12)}
         table = Table("t.csv", columns, range(2, 14), separator=draw.choice([",", ";", None]))
         names = draw.choice([["x"], ["x", "z"]])
-        kind = draw.choice([*OUTPUTS, None, None, None])
+        kind = draw.choice([*OUTPUT_KINDS, None, None, None])
         rows, problem = answered(lambda: learnt_rows(table, names, kind))  # noqa: B023
         learnt += rows is not None
         assert problem is None or "t.csv" in problem or "pip install" in problem
@@ -162,7 +162,7 @@ def learnt_rows(table, names, kind):
     if kind is None:
         assert len(inputs.fit(table).transform(table)) == len(table)
     table = table.filled(names, drop=True)
-    outputs, items = fitted_outputs(kind and dict.fromkeys(names, kind), table, names)
+    outputs, items = fit_outputs(kind and dict.fromkeys(names, kind), table, names)
     assert len(items) == len(table)
     outputs.read(table.rows([0]))
     assert {len(cells) for cells in outputs.cells_.write(items).values()} == {len(table)}

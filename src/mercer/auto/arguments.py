@@ -6,7 +6,7 @@ from math import ceil, isfinite
 from numbers import Real
 from typing import Any
 
-from .kinds.guess import INPUT_KINDS, OUTPUTS
+from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of
 from .presets import PRESETS
 from .tables.table import BadTable, Table
@@ -33,7 +33,7 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
     if not isinstance(model.output, dict):
         return None
     for name, kind in model.output.items():
-        _check_kind(f"output[{name!r:.60}]", kind, OUTPUTS)
+        _check_kind(f"output[{name!r:.60}]", kind, OUTPUT_KINDS)
     return dict(model.output) or None
 
 

@@ -48,9 +48,9 @@ def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items)
 def weighted_variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
     """Yield (name, blend) with weights by least squares, by score, and by the mean of both.
 
-    Numbers, curves and images have one variant, with robust least-squares weights.
-
-    Least squares favours models with accurate points, weights by score those with good decodings.
+    Numbers, curves and images have one variant, with robust least-squares weights. `scores` are the
+    left-out scores of the single models. Least squares favours models with accurate points, weights
+    by score those with good decodings.
     """
     if kind in ARRAYS:
         yield _robust_blend(blend)
@@ -90,12 +90,12 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return blend weights by least squares, averaged over ridges, and those fitted without a row.
+    """Return blend weights, averaged over ridges, and for each row those fitted without it.
 
-    With few rows, weights of least squares depend on chance. They are averaged with weights that
-    are shrunk, more and more strongly, towards a mean of all models in which better ones have
-    larger weights. The mean over all strengths is more accurate than the strength with the smallest
-    error, which depends on chance too.
+    They are fitted by least squares. With few rows, such weights depend on chance. They are
+    averaged with weights that are shrunk, more and more strongly, towards a mean of all models in
+    which better ones have larger weights. The mean over all strengths is more accurate than the
+    strength with the smallest error, which depends on chance too.
     """
     fitted = [_shrunk_weights(squares, None, 0.0)]
     if len(squares.v) <= SHRUNK:
@@ -119,11 +119,11 @@ def _weights_by_risk(squares: Squares) -> np.ndarray:
     return weights / weights.sum()
 
 
-def averaged_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
+def average_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
     """Return the mean of a blend and its best linear model; None if the blend is clearly better.
 
-    "Clearly" means by more than one standard error of the left-out scores. None if it is, or if no
-    model of the blend is linear.
+    It is clearly better if its left-out scores are higher by more than one standard error. The
+    result is also None if no model of the blend is linear. `scores` are those of the models.
     """
     linear = _linear_model_indices(blend)
     if not linear:
@@ -174,7 +174,6 @@ def single_is_clearly_better(
     """Return whether a single model beats the blend by more than one standard error.
 
     `best` is the index of the model in the blend; `single` and `blended` are the left-out scores.
-
     Numbers are also compared row by row, because a few outliers may dominate a score.
     """
     if single - blended <= BLEND_MARGIN / sqrt(count(blend.outputs_)):

@@ -6,13 +6,18 @@ import numpy as np
 
 PERIODS = ("year", "week", "day")
 HALF_YEAR = 180.0
-"""The position in the year is used if dates span at least this many days; else it is a trend."""
+"""The position in the year is used if dates span more days than this; else it is a trend."""
 WAVES = {1: "", 2: "half "}
 """Waves per period, with the prefix of their names; the second fits weekends and rush hours."""
 
 
-def periods_of(days: np.ndarray) -> list[str]:
-    """Return those of "year", "week" and "day" in which the dates differ in position."""
+def periods_with_variation(days: np.ndarray) -> list[str]:
+    """Return the periods ("year", "week", "day") whose position varies among the dates.
+
+    The weekday varies unless all dates have the same one, and the time of day likewise. The
+    position in the year counts if the dates span more than `HALF_YEAR` days. `days` are days since
+    1970, NaN for empty cells.
+    """
     known = days[~np.isnan(days)]
     long = known.size > 0 and np.ptp(known) > HALF_YEAR
     weekdays, times = np.unique(np.floor(known) % 7.0), np.unique(known % 1.0)

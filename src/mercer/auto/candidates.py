@@ -166,7 +166,7 @@ def have_sentences(inputs: Inputs, X: Items) -> bool:
 
 
 def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
-    """Return the kernels to try on the numeric features Z, by family.
+    """Return the kernels to try on numeric features Z, (rows, features), by name of the family.
 
     The length scales go up to 12√d for RBF and Matern, and to 12d for Laplacian, with d features.
     Curves with slopes have 2d features.
@@ -208,7 +208,7 @@ def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
 
 
 def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
-    """Return kernels on curves, and on curves with their derivatives, by family.
+    """Return kernels on curves, and on curves with their derivatives, by name of the family.
 
     `inputs` divides each column by its own unit; these kernels use one unit for the whole curve.
     """
@@ -227,7 +227,7 @@ def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
 
 
 def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Any]:
-    """Return functions that construct a kernel on texts, by the name of its family."""
+    """Return functions without arguments that construct a kernel on texts, by family name."""
     words = {"words": lambda: TfIdf(rank=TEXT_COMPONENTS if many else None)} if sentences else {}
     if many:
         return {**words, "letters": lambda: TfIdf("letters", 3, 4, TEXT_COMPONENTS // 2)}

@@ -21,7 +21,7 @@ from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
-from ..spaces._equality import equal
+from ..spaces._equality import equal, is_sequence
 from .arguments import as_list, check_arguments, check_enough_groups, check_rows, check_scoring
 from .baselines import baseline_scores
 from .describe import describe_inputs, describe_outputs, notes_on_columns, round_numbers
@@ -32,7 +32,7 @@ from .outputs import ARRAYS
 from .pairs import Pairs
 from .presets import PRESETS
 from .progress import Clock
-from .records import fitted_outputs, rows_without_output
+from .records import fit_outputs, rows_without_output
 from .search import Search
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
 from .tables.table import BadTable, Name, Table
@@ -182,7 +182,7 @@ class AutoDependency(LearntFromTable):
             weights = None if weights is None else weights[kept]
         labels = None if groups is None else group_labels(groups, len(table))
         check_enough_groups(self.coverage, len(table) if labels is None else len(np.unique(labels)))
-        self.outputs_, output_items = fitted_outputs(kind, output_table, outputs)
+        self.outputs_, output_items = fit_outputs(kind, output_table, outputs)
         check_scoring(self.scoring, self.outputs_.kind_)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
@@ -296,20 +296,15 @@ def _are_equal(one: Any, other: Any) -> bool:
         return all(empty) if any(empty) else bool(one == other)
     if _is_array_of_numbers(one) and _is_array_of_numbers(other):
         return np.array_equal(one, other) or np.array_equal(one, other, equal_nan=True)
-    if _is_list(one) and _is_list(other):
+    if is_sequence(one) and is_sequence(other):
         return len(one) == len(other) and all(map(_are_equal, one, other))
-    alike = is_scalar(one) == is_scalar(other) and _is_list(one) == _is_list(other)
+    alike = is_scalar(one) == is_scalar(other) and is_sequence(one) == is_sequence(other)
     return alike and equal(one, other)
 
 
 def _is_array_of_numbers(value: Any) -> bool:
     """Return whether a value is an array of numbers, dates or durations."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufmM"
-
-
-def _is_list(value: Any) -> bool:
-    """Return whether a value is a list, a tuple or an array."""
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:

@@ -134,7 +134,7 @@ def _date_notes(inputs: Inputs) -> list[str]:
 
 
 def _describe_input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
-    """Return a short description of the cells of one input column."""
+    """Return a short description of the cells of one input column of the given kind."""
     if kind == "nothing":
         return ""
     if kind == "category":

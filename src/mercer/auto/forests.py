@@ -128,7 +128,7 @@ class TreeCandidates:
         )
 
     def _forest(self, arguments: dict[str, Any], **more: Any) -> ForestDependency:
-        """Return an unfitted forest; `arguments` and `more` are those of `ForestDependency`."""
+        """Return an unfitted forest with default sizes, changed by `arguments` and `more`."""
         n, trees = self.pairs.n, self.preset.trees
         if not arguments["bootstrap"]:
             trees = int(IN_FOLDS * trees)

@@ -28,7 +28,7 @@ SHUFFLED_ROWS = 2000
 
 
 def importances(
-    model: Any, inputs: Inputs, pairs: Pairs, score: Callable[..., float], seed: int = 0
+    model: Any, inputs: Inputs, pairs: Pairs, score: Callable[..., float]
 ) -> dict[Name, float]:
     """Return, for each input column, the fall of the left-out score when it is shuffled.
 
@@ -42,10 +42,8 @@ def importances(
         The training data.
     score : callable
         The score of truth, predictions and a function that returns probabilities.
-    seed : int, default=0
-        The seed of samples and orders.
     """
-    random = np.random.RandomState(seed)
+    random = np.random.RandomState(0)
     if pairs.n > IMPORTANCE_ROWS:
         pairs = pairs.rows(np.sort(random.permutation(pairs.n)[:IMPORTANCE_ROWS]))
     folds = fold_numbers(group_labels(pairs.groups, pairs.n), IMPORTANCE_FOLDS)
@@ -78,21 +76,21 @@ def _batches(names: list[Name], size: int) -> Iterator[list[Name]]:
 
 
 def _scores(model: Any, batches: list[Any], y: Any, score: Callable[..., float]) -> list[float]:
-    """Return the score of a fitted model for each of several arrays of rows with the outputs y.
+    """Return the score of a fitted model on each batch of rows; all batches have the outputs y.
 
-    All rows are predicted in one call, which costs much less than one call for each array.
+    All rows are predicted in one call, which costs much less than one call for each batch.
     """
     X, n = np.concatenate(batches), len(batches[0])
     predicted, named = model.predict(X), has_classes(model)
 
     @cache
-    def likely() -> np.ndarray:
+    def probabilities() -> np.ndarray:
         """Return the predicted class probabilities of all rows."""
         return model.predict_proba(X)
 
-    def score_rows(part: slice) -> float:
-        """Return the score of some of the rows."""
-        of_part = (lambda: (model.classes_, likely()[part])) if named else None
-        return score(y, predicted[part], of_part)
+    def score_rows(rows: slice) -> float:
+        """Return the score of the predictions of some rows, which have the outputs y."""
+        of_rows = (lambda: (model.classes_, probabilities()[rows])) if named else None
+        return score(y, predicted[rows], of_rows)
 
     return [score_rows(slice(start, start + n)) for start in range(0, len(X), n)]

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import object_array
-from .calendar import calendar_features, calendar_names, periods_of
+from .calendar import calendar_features, calendar_names, periods_with_variation
 from .kinds.cells import check_smiles
 from .kinds.guess import input_kind, without_empty_cells
 from .kinds.labels import LabelCells
@@ -38,7 +38,7 @@ class Inputs(BaseEstimator):
     columns
         The columns; None for all columns of the table.
     kinds
-        The kind of some columns, by name: one of `guess.INPUTS`.
+        The kind of some columns, by name: one of `guess.INPUT_KINDS`.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Inputs(BaseEstimator):
             if self.kinds_[name] == "labels"
         }
         self.periods_ = {
-            name: periods_of(self._days(table, name))
+            name: periods_with_variation(self._days(table, name))
             for name in names
             if self.kinds_[name] == "number" and self._has_dates(table, name)
         }
@@ -107,10 +107,10 @@ class Inputs(BaseEstimator):
         return self
 
     def _column_format(self, table: Table, name: Name) -> Any:
-        """Return how to read a column: a notation for numbers, `LabelCells` for labels, else None.
+        """Return what is needed to read a column: a notation, `LabelCells`, or None.
 
-        A notation is a decimal mark, a date format or "duration", because dates and durations are
-        also read as numbers.
+        A column of numbers has a notation (a decimal mark, a date format or "duration", because
+        dates and durations are also read as numbers), and a column of labels has `LabelCells`.
         """
         if self.kinds_[name] == "number":
             return (
@@ -186,7 +186,7 @@ class Inputs(BaseEstimator):
         return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
 
     def _features_of(self, name: Name) -> np.ndarray:
-        """Return a mask of the numeric features that are computed from column `name`."""
+        """Return a mask of the features of `transform` that are computed from column `name`."""
         owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
         mask = owners == list(self.widths_).index(name)
         return np.concatenate([mask[self.varies_], mask[self.holes_]])
@@ -253,7 +253,7 @@ class Inputs(BaseEstimator):
         return is_date(self.forms_[name]) and read.shape[1] == 1
 
     def _allows_indicator(self) -> np.ndarray:
-        """Return a mask of the numeric features that may have an indicator of empty cells.
+        """Return a mask of the unscaled numeric features that may have an indicator of empty cells.
 
         Of the features of a date, only the first may have one.
         """

@@ -69,7 +69,7 @@ def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
 
 
 def scorer_of(scoring: Any) -> Any:
-    """Return a scikit-learn scorer for `scoring`: a scorer, its name, or a metric of mercer."""
+    """Return a scorer of scikit-learn, given a scorer, its name, or that of a mercer metric."""
     from sklearn.metrics import get_scorer_names, make_scorer
 
     if not isinstance(scoring, str) or scoring in get_scorer_names():

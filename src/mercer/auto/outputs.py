@@ -50,7 +50,7 @@ class Outputs(BaseEstimator):
     Parameters
     ----------
     kind
-        The kind of the columns: one of `guess.OUTPUTS`; None for a guess.
+        The kind of the columns: one of `guess.OUTPUT_KINDS`; None for a guess.
 
     Attributes
     ----------
@@ -96,7 +96,10 @@ class Outputs(BaseEstimator):
         return self.cells_.read(self._refuse_empty_cells(table, table.names(self.columns_)))
 
     def _refuse_empty_cells(self, table: Table, names: Sequence[Name]) -> Table:
-        """Return the table; raise an error for an empty output cell, except of label sets."""
+        """Return the table unchanged; raise an error for an empty output cell.
+
+        An empty cell of a column of label sets is the empty set.
+        """
         if self.kind_ == "labels" and len(names) == 1:
             return table
         return table.filled(names, drop=False)
@@ -160,9 +163,9 @@ class Outputs(BaseEstimator):
     # -- in the form of the training outputs --------------------------------------------------
 
     def array_of(self, items: Items, flat: bool) -> Items:
-        """Convert outputs to an array, as the training outputs were given.
+        """Convert outputs to an array like the training outputs, for a model fitted on arrays.
 
-        With `flat`, a single column of numbers becomes a vector.
+        If `flat`, a single column of numbers becomes a vector.
         """
         if self.kind_ in ARRAYS:
             return self._number_array(items, flat)
@@ -223,7 +226,7 @@ def _r2(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
 
 
 def _columns_of_ends(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
-    """Return a "lower" and an "upper" column, or others in `names`, for each output column.
+    """Return two columns for each output column, such as "lower y" and "upper y", by name.
 
     `names` are the two prefixes, `ends` the outputs at the two ends of the prediction sets.
     """

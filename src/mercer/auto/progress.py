@@ -33,12 +33,15 @@ class Clock:
         return time.perf_counter() - self.start
 
     def allows(self, kind: str, fraction: float = 0.9) -> bool:
-        """Return whether a step of kind `kind` should end before `fraction` of the time limit."""
+        """Return whether a step should end before `fraction` of the time limit.
+
+        It is expected to take as long as the longest past step of the same `kind`, such as "ridge".
+        """
         longest = max(self.took.get(kind, ()), default=0.0)
         return self.limit is None or self.spent + longest < fraction * self.limit
 
     def timed(self, kind: str, run: Callable[[], Any]) -> Any:
-        """Call `run` as a step of kind `kind`: time it, report progress, and return its result."""
+        """Call `run` and return its result; time it as a step of `kind`, and report progress."""
         before = self.spent
         result = run()
         self.took.setdefault(kind, []).append(self.spent - before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -29,10 +29,10 @@ ALONE = ("class", "text", "smiles", "graph", "image")
 """Kinds of single columns: several output columns of such a kind are a record."""
 
 
-def fitted_outputs(
+def fit_outputs(
     kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
 ) -> tuple[Outputs, Items]:
-    """Fit a converter of output columns to a table; return it and the outputs of the rows.
+    """Return a converter fitted to the output columns of a table, and the outputs of its rows.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def fitted_outputs(
     """
     given = set((kinds or {}).values())
     if len(given) > 1:
-        outputs: Outputs = RecordOutputs(_kinds_by_name(kinds or {}, table, names))
+        outputs: Outputs = RecordOutputs(_check_kinds(kinds or {}, table, names))
     else:
         kind = given.pop() if given else _guessed_kind(table, names)
         several = len(names) > 1 and (
@@ -73,7 +73,7 @@ def rows_without_output(
 
 
 def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
-    """Guess the common kind of output columns; "record" if few rows have no empty cell."""
+    """Guess the common kind of output columns; "record" if few rows are complete."""
     if len(names) == 1 or not _have_empty_cells(table, names):
         return output_kind(table, names)
     complete = len(table) - len({i for name in names for i in table.empty(name)})
@@ -85,10 +85,8 @@ def _have_empty_cells(table: Table, names: Sequence[Name]) -> bool:
     return any(table.empty(name) for name in names)
 
 
-def _kinds_by_name(
-    kinds: Mapping[Name, str], table: Table, names: Sequence[Name]
-) -> dict[Name, str]:
-    """Return the kind of each output column from `kinds`; raise an error for a missing kind."""
+def _check_kinds(kinds: Mapping[Name, str], table: Table, names: Sequence[Name]) -> dict[Name, str]:
+    """Return `kinds` of the output columns `names`; raise an error if one has no kind."""
     absent = [name for name in names if name not in kinds]
     if absent:
         raise BadTable(
@@ -119,10 +117,7 @@ class RecordCells(Cells):
     def read(self, table: Table) -> np.ndarray:
         """Return one record for each row: a dictionary with None for empty cells."""
         return records_from_columns(
-            {
-                name: values_or_none(outputs.read, table, name, outputs)
-                for name, outputs in self.fields.items()
-            }
+            {name: _values_or_none(outputs, table, name) for name, outputs in self.fields.items()}
         )
 
     def column(self, records: Items, name: Name) -> Items:
@@ -255,13 +250,11 @@ class RecordOutputs(Outputs):
         return columns
 
 
-def values_or_none(
-    read: Callable[[Table], Items], table: Table, name: Name, outputs: Outputs
-) -> list:
-    """Return the values that `read` finds in column `name`, with None for empty cells."""
+def _values_or_none(outputs: Outputs, table: Table, name: Name) -> list:
+    """Return the outputs in column `name` of a table, with None for empty cells."""
     values: list[Any] = [None] * len(table)
     rows = _indices_with_value(table, name, outputs)
-    for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
+    for i, value in zip(rows, _list_of_values(outputs.read(table.rows(rows))), strict=True):
         values[i] = value
     return values
 

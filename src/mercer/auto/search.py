@@ -17,7 +17,7 @@ from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
 from .blending import (
-    averaged_with_linear,
+    average_with_linear,
     scores_of_single_models,
     single_is_clearly_better,
     weighted_variants,
@@ -105,7 +105,7 @@ class Search:
         return self.models[singles[best] if better else "blend"]
 
     def _add_best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
-        """Score variants of the blend `first`, and store the best as the model "blend".
+        """Score variants of the blend `first`, and store the best one as the model "blend".
 
         `scores` are the left-out scores of the single models.
         """
@@ -117,7 +117,7 @@ class Search:
 
         tried = [add_variant(how, blend) for how, blend in weighted_variants(first, scores, kind)]
         how, blend, row = max(tried, key=lambda one: one[2]["score"])
-        linear = averaged_with_linear(blend, scores) if kind == "ranking" else None
+        linear = average_with_linear(blend, scores) if kind == "ranking" else None
         if linear is not None:
             how, blend, row = add_variant(f"{how} and linear", linear)
         decoded = with_other_decoder(blend, kind)
@@ -196,7 +196,7 @@ class Search:
 
     @staticmethod
     def _is_better(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
-        """Return whether model `one` is better than `other`, and whether by a standard error."""
+        """Return whether `one` is better than `other`, and whether by over a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
         return _selection_score(one) > _selection_score(other), exceeds_standard_error(
             np.asarray(losses[1] - losses[0])
@@ -212,7 +212,10 @@ class Search:
     def _fit_ridge_model(
         self, kernel: Kernel, pairs: Pairs, exact: bool = True
     ) -> KernelDependencyCV:
-        """Return a kernel ridge model fitted with one kernel, with chosen operator and ridge."""
+        """Return a ridge model fitted with one kernel; it chooses the operator and the ridge.
+
+        It has low rank unless `exact`.
+        """
         one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
         coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
         operators = [Identity(), Covariance()] if coupled else [Identity()]

@@ -129,7 +129,10 @@ def load_arrays(
 
 
 def read_rows(path: Path, width: int, what: str) -> list[list[str]]:
-    """Return the tab-separated cells of each line of a file; each line must have `width` cells."""
+    """Return the tab-separated cells of each line of a file; each line must have `width` cells.
+
+    `what` says in error messages what a line should be.
+    """
     cells = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     wrong = next((i for i, row in enumerate(cells, 1) if len(row) != width), None)
     if wrong is not None:

@@ -185,7 +185,7 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
 
 
 def _parse_files(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays that `parse` returns for files; errors name the data set."""
+    """Return the arrays that `parse` returns for the files; errors name the data set `name`."""
     try:
         return parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:

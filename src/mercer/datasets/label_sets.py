@@ -83,7 +83,7 @@ def _load_multilabel(name: str, data_home: str | Path | None, sha256: str | None
 
 
 def _sparse_matrix(z: Any, part: str) -> csr_array:
-    """Return the sparse matrix called `part` of the npz file `z`."""
+    """Return the sparse matrix of the npz file `z` whose arrays have names such as part_data."""
     entries = tuple(z[f"{part}_{of}"] for of in ("data", "indices", "indptr"))
     dtype = np.float64 if part.startswith("X") else np.int8
     return csr_array(entries, shape=z[f"{part}_shape"], dtype=dtype)

@@ -37,13 +37,10 @@ class GraphKernel(Kernel):
         """Return the squared norm of the feature counts of each graph."""
         return sqnorms(self._bags(A))
 
-    def _union(self, A: Items) -> GraphUnion:
-        """Return a batch of graphs as a `GraphUnion`, their disjoint union as arrays."""
-        return GraphUnion([graph.flat_graph(self.node_label, self.edge_label) for graph in A])
-
     def _bags(self, A: Items) -> Bags:
         """Return the feature counts of each graph of a batch."""
-        return self.union_bags(self._union(A))
+        flat = [graph.flat_graph(self.node_label, self.edge_label) for graph in A]
+        return self.union_bags(GraphUnion(flat))
 
     def union_bags(self, union: GraphUnion) -> Bags:
         """Return the feature counts of each graph, given their disjoint union."""

@@ -25,11 +25,11 @@ def equal(a: Any, b: Any) -> bool:
     numbers = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype != object
     if numbers:
         return np.array_equal(a, b)
-    if _is_sequence(a) and _is_sequence(b):
+    if is_sequence(a) and is_sequence(b):
         return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
     return bool(np.all(a == b))
 
 
-def _is_sequence(item: Any) -> bool:
-    """Return whether an item is a list, a tuple or an array."""
+def is_sequence(item: Any) -> bool:
+    """Return whether an item is a list, a tuple, or an array with at least one axis."""
     return isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim > 0)

@@ -107,12 +107,10 @@ def fit(
     predictions.
     """
     from ... import AutoDependency
-    from ...auto.report import check_installed
 
     check_model_out(out, data)
     if report is not None:
         check_report_out(report, data, str(out))
-        check_installed()
     parameters = {name: options.pop(name) for name in MODEL_OPTIONS}
     table = read_table(data, **options)
     others = (name and table.names([name])[0] for name in (groups, identity))

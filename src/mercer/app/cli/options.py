@@ -71,11 +71,6 @@ def read_table(data: str, missing: tuple[str, ...], separator: str | None, **opt
     return read(data, missing=missing or None, separator=separator, **options)
 
 
-def with_missing_texts_of_model(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return reading options; texts for empty cells are those of training if none are given."""
-    return options | {"missing": options["missing"] or model.missing_}
-
-
 def load_model(path: str) -> Any:
     """Load the model in the file `path`; "-" is standard input."""
     from ... import AutoDependency
@@ -106,8 +101,12 @@ def _load_from_stdin(load: Callable[[Path], Any]) -> Any:
 
 
 def load_model_and_table(model: str, data: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Load the model in the file `model`, and read the table in the file `data`."""
+    """Load the model in the file `model`, and read the table in the file `data`.
+
+    Unless `options` say so, the texts that mean an empty cell are those of the training table.
+    """
     if model == data == "-":
         raise ValueError("only one of MODEL and DATA can be standard input.")
     learnt = load_model(model)
-    return learnt, read_table(data, **with_missing_texts_of_model(learnt, options))
+    missing = options["missing"] or learnt.missing_
+    return learnt, read_table(data, **options | {"missing": missing})

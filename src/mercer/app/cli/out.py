@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ..._base.errors import require
 from ..._base.files import ARCHIVE_ERRORS
 
 STDOUT = Path("-")
@@ -16,8 +15,12 @@ REPORT_MARK = b"<title>mercer"
 """Text that every report contains near its start."""
 
 
-def check_out(out: Path, *read: str) -> None:
-    """Raise an error if `out` is a folder, is in a missing folder, or is a file that is read."""
+def check_out(out: Path, *sources: str) -> None:
+    """Raise an error if a command cannot write to `out`.
+
+    That is a folder, a file in a missing folder, or one of the files `sources` that the command
+    reads.
+    """
     if out == STDOUT:
         return
     if out.is_dir():
@@ -27,38 +30,39 @@ def check_out(out: Path, *read: str) -> None:
             f"{out.parent} is not a folder, or is a broken link: create it first, or choose "
             "another place with -o."
         )
-    if out.is_file() and any(_is_same_file(out, source) for source in read):
+    if out.is_file() and any(_is_same_file(out, source) for source in sources):
         raise ValueError(
             f"{out} is the file that is read and would be overwritten: name another file with -o."
         )
 
 
-def check_model_out(out: Path, *read: str) -> None:
+def check_model_out(out: Path, *sources: str) -> None:
     """Raise an error if a model cannot be written to `out`; it may replace only a model."""
-    check_out(out, *read)
+    check_out(out, *sources)
     if _has_content(out) and not _is_model(out):
         raise _wrong_kind_error(out, "mercer model", "-o")
 
 
-def check_table_out(out: Path, *read: str) -> None:
+def check_table_out(out: Path, *sources: str) -> None:
     """Raise an error if a table cannot be written to `out`; it may not replace a model."""
     from ...auto.tables.write import output_format
 
-    check_out(out, *read)
+    check_out(out, *sources)
     if out != STDOUT:
         output_format(out)
     if out.is_file() and _is_model(out):
         raise ValueError(f"{out} is a mercer model and would be lost: name another file with -o.")
 
 
-def check_report_out(out: Path, *read: str) -> None:
+def check_report_out(out: Path, *sources: str) -> None:
     """Raise an error if a report cannot be written to `out`; it may replace only a report."""
-    check_out(out, *read)
+    from ...auto.report import check_report_packages
+
+    check_out(out, *sources)
     if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"The name of a report must end in .html, got {out}.")
-    require("jinja2", "plots")
-    require("matplotlib", "plots")
-    if str(out) in read or (_has_content(out) and not _is_report(out)):
+    check_report_packages()
+    if str(out) in sources or (_has_content(out) and not _is_report(out)):
         raise _wrong_kind_error(out, "mercer report", "--report")
 
 
@@ -68,7 +72,7 @@ def _has_content(out: Path) -> bool:
 
 
 def _wrong_kind_error(out: Path, wanted: str, option: str) -> ValueError:
-    """Return the error that `out` exists and is not of the kind of file that is written."""
+    """Return the error that `out` exists and is not a `wanted` file, such as a model."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
         f"{option}, or delete it first."
@@ -76,7 +80,7 @@ def _wrong_kind_error(out: Path, wanted: str, option: str) -> ValueError:
 
 
 def write_file(out: Path, write: Callable[[], object]) -> None:
-    """Call `write`; replace its OS error by a `ValueError` that names the file `out`."""
+    """Call `write`, which writes the file `out`; convert an OS error to a `ValueError`."""
     try:
         write()
     except BrokenPipeError:

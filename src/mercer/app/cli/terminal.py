@@ -19,11 +19,11 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 def escape_controls(text: Any, keep: str = "") -> str:
     r"""Return a text with control characters as escapes such as `\x1b`, except those in `keep`."""
-    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escaped(m[0]), str(text))
+    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escape_sequence(m[0]), str(text))
 
 
-def _escaped(character: str) -> str:
-    """Return a control character as an escape sequence."""
+def _escape_sequence(character: str) -> str:
+    """Return the escape sequence of a control character."""
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 

@@ -74,7 +74,11 @@ class DigitsTab:
         alpha: float,
         upper: np.ndarray,
     ) -> dict[str, Any]:
-        """Return the lower halves by one operator and each decoder, with its risks and spectrum."""
+        """Return the lower halves that one operator and each decoder predict, with details.
+
+        The details are the left-out risk of each ridge, the spectrum of the operator and the best
+        ridge.
+        """
         model, seen = self.fitted(operator, epsilon, scale, output_scale)
         points = model.solve(alpha).points(upper.reshape(1, -1))
         outputs, halves = model.problem.outputs, {}
@@ -86,7 +90,7 @@ class DigitsTab:
         return {"halves": halves, **seen}
 
     def _fit(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
-        """Fit one operator; return the model, and its risks, spectrum and best ridge by name."""
+        """Return the model fitted with one operator, and its risks, spectrum and best ridge."""
         operator = OPERATORS[name] if epsilon is None else ConditionalCovariance(epsilon)
         X, Y = self.upper[:N_TRAINING], self.lower[:N_TRAINING]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)

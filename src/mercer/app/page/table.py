@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import AutoDependency, save
-from ...auto.kinds.guess import INPUT_KINDS, OUTPUTS, input_kind, output_kind, with_guesses
+from ...auto.kinds.guess import INPUT_KINDS, OUTPUT_KINDS, input_kind, output_kind, with_guesses
 from ...tables import BadTable, Table, read
 from .plain import to_json_types
 
@@ -88,7 +88,7 @@ class TableTab:
             "columns": [{"name": name, **_kinds_by_role(self.table, name)} for name in columns],
             "kinds": {
                 "input": [kind for kind in INPUT_KINDS if kind != "nothing"],
-                "output": OUTPUTS,
+                "output": OUTPUT_KINDS,
             },
             "first": [[to_json_types(cells[i]) for cells in columns.values()]
                       for i in range(min(4, len(self.table)))],
@@ -221,7 +221,7 @@ def _band_end(ends: list) -> Any:
 
 
 def _texts_of_set(model: AutoDependency, row: dict[Any, list]) -> list[str]:
-    """Return the outputs in the prediction set of a row, as texts."""
+    """Return the members of the prediction set of a row as texts."""
     sets = model.predict_set(row)
     columns = {name: cells[0] for name, cells in sets.items() if name != model.id}
     if model.outputs_.kind_ == "labels":
@@ -254,7 +254,7 @@ def _check_width(table: Table) -> Table:
 
 
 def _column_names(request: dict, role: str) -> list[str]:
-    """Return the column names under the key `role` of a request; raise an error for others."""
+    """Return the column names under the key `role` of a request, after a check."""
     names = request[role]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{role} must be a list of column names.")

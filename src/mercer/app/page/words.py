@@ -56,7 +56,7 @@ class WordsTab:
         }
 
     def read(self, request: dict) -> dict:
-        """Return a word as predicted letter by letter, and the most similar training words."""
+        """Return the word in an image as predicted by letters, and the five best training words."""
         images = self.data[0]
         number = int(request["number"])
         if not 0 <= number < len(images):

@@ -27,7 +27,7 @@ FEW_CLASSES = 20
 """An output column with at most this many distinct integers or words is a class."""
 INTEGER = re.compile(r"[+\-−]?\d+")
 INPUT_KINDS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
-OUTPUTS = (
+OUTPUT_KINDS = (
     "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
 
 
 def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
-    """Return the kind of each output column: that in `chosen`, or else a guess."""
+    """Return the kind of each output column: the one in `chosen`, or else a guess."""
     return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
 
 
@@ -85,9 +85,9 @@ def _kind_of_columns(table: Table, names: Sequence[Name]) -> str:
 
 
 def _has_few_values(cells: Any, most: int) -> bool:
-    """Return whether cells have at most `most` distinct values, and five cells for each value.
+    """Return whether cells have few distinct values, as classes and categories have.
 
-    Two distinct values are always few.
+    At most `most` values with five cells each on average are few, and so are two values.
     """
     distinct = len({str(cell).strip() for cell in cells})
     return distinct <= max(2, min(most, len(cells) // 5))

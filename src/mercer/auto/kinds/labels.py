@@ -112,10 +112,9 @@ class LabelCells(Cells):
 def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
     """Return the character that separates labels in texts, or None if there is none.
 
-    Labels must be short, and must repeat. `certain` says that the cells hold labels,
-    which do not contain "|" or ";".
-
-    A comma separates labels only if their order varies: the state in "New York, NY" is always last.
+    Labels must be short, and must repeat. `certain` says that the cells are known to hold labels;
+    then "|" and ";" are separators wherever they occur. A comma separates labels only if their
+    order varies: the state in "New York, NY" is always last.
     """
     for separator, fraction in LABEL_SEPARATORS.items():
         count = sum(separator in text for text in texts)

@@ -66,7 +66,7 @@ class NumberCells(Cells):
         return rows
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the numbers in a table, (rows, numbers), or arrays in the shape of images."""
+        """Return the numbers in a table, (rows, numbers); images keep their shape."""
         rows = numbers(table, table.names(self.columns_), self.notations_)
         if self.notations_ is not None:
             return rows
@@ -87,10 +87,10 @@ class NumberCells(Cells):
         if len(self.columns_) != rows.shape[1] or self.notations_ is None:
             arrays = self._restore_shape(rows) if rows.shape[1] > 1 else rows[:, 0]
             return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
-        return {name: self._restored_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+        return {name: self._restore_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
 
-    def _restored_column(self, j: int, values: np.ndarray) -> Any:
-        """Return the values of column j, as dates or durations if the training cells were these."""
+    def _restore_column(self, j: int, values: np.ndarray) -> Any:
+        """Return the values of column j as numbers, dates or durations, like the training cells."""
         notation = (self.notations_ or ["."])[j]
         if notation == DURATION:
             return write_durations(values, self.forms_[j])
@@ -106,7 +106,10 @@ class CurveCells(NumberCells):
 
 
 def _date_form(cells: Any) -> str:
-    """Return the type of date or duration cells, such as "datetime", for writing predictions."""
+    """Return how dates or durations are written in cells, such as "datetime" or "clock".
+
+    The values are listed under `NumberCells.forms_`.
+    """
     if isinstance(cells, np.ndarray):
         return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
     first = cells[0]
@@ -145,25 +148,25 @@ def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
     bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
-        return _rounded_seconds(near, with_times).astype("M8[s]").astype(form)
+        return _round_to_seconds(near, with_times).astype("M8[s]").astype(form)
     if form.startswith("text"):
         offset = form.removeprefix("text")
         local = bounded - days_since_1970(datetime.fromisoformat(f"1970-01-01T00:00:00{offset}"))
-        rounded = _rounded_seconds(local, with_times).astype("M8[s]")
+        rounded = _round_to_seconds(local, with_times).astype("M8[s]")
         return [f"{when}{offset}" if with_times else f"{when:.10}" for when in rounded.astype(str)]
     if form in ("date", "datetime"):
-        rounded = _rounded_seconds(bounded, with_times).astype("M8[s]").tolist()
+        rounded = _round_to_seconds(bounded, with_times).astype("M8[s]").tolist()
         return [when.date() for when in rounded] if form == "date" else rounded
     unit, _, zone = form.partition(" ")
-    rounded = pd.DatetimeIndex(_rounded_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(
+    rounded = pd.DatetimeIndex(_round_to_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(
         unit
     )
     local = rounded.tz_convert(zone)
     return list(local if with_times else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
 
 
-def _rounded_seconds(days: np.ndarray, with_times: bool) -> np.ndarray:
-    """Convert days since 1970 to seconds, rounded to whole days unless `with_times`."""
+def _round_to_seconds(days: np.ndarray, with_times: bool) -> np.ndarray:
+    """Convert days to whole seconds; round them to whole days first unless `with_times`."""
     whole = np.round(days * SECONDS_PER_DAY) if with_times else np.round(days) * SECONDS_PER_DAY
     return whole.astype("int64")
 

@@ -44,7 +44,7 @@ class RankingCells(Cells):
         return self.labels_ is not None and len(self.columns_) == 1
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Determine how cells write rankings, and return the ranks in the training rows from 0."""
+        """Determine how cells write rankings, and return the ranks of the training rows."""
         self.columns_ = list(names)
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
@@ -92,7 +92,7 @@ class RankingCells(Cells):
         return np.array(rows)
 
     def _checked_ranks(self, table: Table, name: Name) -> np.ndarray:
-        """Return `_raw_ranks` counted from 0, with -1 for missing labels; refuse invalid ranks."""
+        """Return the ranks in a table, counted from 0; -1 for missing labels."""
         ranks = self._raw_ranks(table)
         R = np.where(ranks < 0, -1, ranks - self.first_)
         wrong = ((np.round(R) != R) | (R.shape[1] <= R) | (R < -1)).any(axis=1)

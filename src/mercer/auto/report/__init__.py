@@ -3,6 +3,6 @@
 The file loads nothing from elsewhere, and all text of the table is escaped.
 """
 
-from .page import check_installed, column_rows, write_report
+from .page import check_report_packages, column_rows, write_report
 
-__all__ = ["check_installed", "column_rows", "write_report"]
+__all__ = ["check_report_packages", "column_rows", "write_report"]

@@ -31,7 +31,7 @@ class LabelComparison:
 
 
 def figures_or_rows(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> dict[str, list]:
-    """Return figures, or rows of a table, that compare predictions with true outputs."""
+    """Return {"figures": …} or {"rows": …}, which compare some predictions with the truth."""
     draw = _DRAW_BY_KIND.get(model.outputs_.kind_)
     rows = _quantile_rows(errors, FIGURES)
     if draw is not None:
@@ -130,7 +130,7 @@ def _compare_labels(true: set, predicted: set) -> LabelComparison:
 
 
 def examples_of(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> list[dict[str, Any]]:
-    """Return rows with inputs, outputs, and the training rows of most weight in the prediction."""
+    """Return some rows with their inputs, outputs, and the training rows behind the prediction."""
     rows = _quantile_rows(errors, EXAMPLES)
     try:
         behind = model.best_estimator_.explain(pairs.X[rows], k=6)

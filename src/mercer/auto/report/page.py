@@ -38,7 +38,7 @@ class Bar:
     kind: str = ""
 
 
-def check_installed() -> None:
+def check_report_packages() -> None:
     """Raise an error with the install command if a package for reports is missing."""
     require("jinja2", "plots")
     require("matplotlib", "plots")
@@ -46,7 +46,7 @@ def check_installed() -> None:
 
 def write_report(model: Any, path: Path) -> Path:
     """Write the HTML report of a fitted `AutoDependency` to `path`, and return the path."""
-    check_installed()
+    check_report_packages()
     from jinja2 import Environment
     from markupsafe import Markup
 

@@ -90,9 +90,9 @@ def read_parquet(data: bytes, name: str) -> Table:
 
 
 def _index_first(names: list[str], metadata: Any) -> list[str]:
-    """Return column names with the index of pandas, which it writes last, first as in CSV files.
+    """Return column names with the columns of the pandas index first, as in CSV files.
 
-    An index without a name, such as the numbers of rows that were selected, is left out.
+    pandas writes them last. An index without a name, such as row numbers, is left out.
     """
     described = metadata.get("index_columns") if isinstance(metadata, dict) else None
     index = [name for name in names if name in (described or ())]
@@ -137,7 +137,10 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
 
 
 def _read_sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
-    """Return the non-empty rows of each sheet by row number; of `wanted` alone, if it is given."""
+    """Return the non-empty rows of each sheet, by row number.
+
+    If `wanted` is the name of a sheet, only that sheet is read; the others have no rows.
+    """
     from openpyxl import load_workbook
 
     with warnings.catch_warnings():

@@ -43,7 +43,7 @@ def read_content(path: str | Path, data: bytes | None = None) -> tuple[str, byte
 
 
 def format_of(path: str | Path, data: bytes, name: str) -> str:
-    """Return the format of a file: by its content if that is certain, else by its suffix.
+    """Return the format of a file, such as "csv": by content if that is certain, else by suffix.
 
     An .xlsx file that was renamed to .csv is still a spreadsheet.
     """

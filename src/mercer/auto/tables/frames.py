@@ -45,7 +45,7 @@ def columns_of(frame: Any, name: str = "the table") -> Columns:
 
 
 def in_memory(frame: Any) -> Any:
-    """Return a lazy frame (polars, Dask, DuckDB) collected into memory; others unchanged."""
+    """Load a lazy frame (polars, Dask, DuckDB) into memory; return other tables unchanged."""
     if isinstance(frame, pd.DataFrame):
         return frame
     wrapped = nw.from_native(frame, pass_through=True)
@@ -78,7 +78,7 @@ def is_named(frame: Any) -> bool:
 
 
 def _columns_of_array(values: Any) -> Columns:
-    """Return the columns of a matrix by number; any other array is column 0."""
+    """Return the columns of a matrix by their number; any other array or list is column 0."""
     if np.isscalar(values) or values is None or isinstance(values, PathLike):
         raise TypeError(
             "a table must be a DataFrame, a dictionary of columns, a list of rows or an array, got "
@@ -128,7 +128,7 @@ def _without_mask(values: Any) -> Any:
 
 
 def _as_series(values: Any) -> Any:
-    """Return a Series, or an Array of pyarrow, as a narwhals Series; other values unchanged."""
+    """Convert a Series of any library to one of narwhals; return other values unchanged."""
     pyarrow = nw.dependencies.get_pyarrow()
     if pyarrow is not None and isinstance(values, pyarrow.Array):
         values = pyarrow.chunked_array([values])
@@ -221,9 +221,9 @@ def _replace_missing_texts(cells: Any) -> Any:
 
 
 def frame_like(columns: Columns, like: Any) -> Any:
-    """Convert columns to a frame of the library of `like`, with the index of a pandas frame.
+    """Convert columns to a frame of the library of `like`, with its index if it is of pandas.
 
-    Dictionaries, lists and files become a dictionary.
+    If `like` is not a frame, such as a dictionary or a `Table`, return the columns.
     """
     like = in_memory(like)
     if isinstance(like, pd.DataFrame):
@@ -249,7 +249,10 @@ def _arrow_column(cells: Sequence) -> Any:
 
 
 def empty_like(frame: Any, kept: Any = None) -> Any:
-    """Return a frame of the same library without columns, whose index is that of rows `kept`."""
+    """Return a frame without columns of the library of `frame`; None for other tables.
+
+    A pandas frame keeps the index, of the rows `kept` only (None for all rows).
+    """
     frame = in_memory(frame)
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, :0] if kept is None else frame.iloc[kept, :0]

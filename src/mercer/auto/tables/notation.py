@@ -77,7 +77,7 @@ def is_date(notation: str) -> bool:
 
 
 def parse_number(text: str, notation: str) -> float | None:
-    """Parse a text to a number, such as "10 %" to 0.1 and "($5)" to -5; None if it is none."""
+    """Parse a number such as "10 %" (0.1) or "($5)" (-5); None if the text is not a number."""
     if notation == "." and "_" not in text:
         try:
             return float(text)
@@ -123,7 +123,7 @@ def days_since_1970(when: date) -> float:
 
 
 def parse_duration(text: str) -> float | None:
-    """Parse a duration such as ``8:30`` or ``2 days 03:00:00`` to days; None if it is none."""
+    """Parse a duration such as ``8:30`` to days; None if the text is not a duration."""
     match = SPAN.fullmatch(text)
     if match is None:
         return None
@@ -224,11 +224,10 @@ def _parse_dates(texts: list[str], notation: str) -> np.ndarray:
 
 
 def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
-    """Return, for each decimal mark and date format, how many first cells it cannot read.
+    """Return for each notation the number of cells that it cannot read, smallest first.
 
-    Only the first `EXAMINED_CELLS` cells are tried.
-
-    `comma` says whether decimal commas are to be expected.
+    Notations are decimal marks, date formats and "duration". Only the first `EXAMINED_CELLS` cells
+    are tried. `comma` says whether to try decimal commas.
     """
     cells = list(cells[:EXAMINED_CELLS])
     marks = (".", ",") if comma else (".",)
@@ -244,7 +243,7 @@ def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
 
 
 def _notations_with_blanks(cells: list[Any], marks: Sequence[str]) -> list[str]:
-    """Return decimal marks for numbers with blanks between thousands; none for lists of numbers.
+    """Return the notations with blanks between thousands that texts may have; none for lists.
 
     Lists of numbers have one length throughout; numbers have one, two or three groups.
     """

@@ -68,8 +68,8 @@ def _table_of_records(
 ) -> Table:
     """Return the table of JSON objects; raise an error for a record that is not an object.
 
-    `lines` are the line numbers of the records, `unit` the word for a line, and `seen` describes
-    the format.
+    `lines` are the line numbers of the records, `unit` is what messages call a line, and `seen`
+    describes the format.
     """
     for record, line in zip(records, lines, strict=True):
         if not isinstance(record, dict):

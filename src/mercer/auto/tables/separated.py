@@ -51,12 +51,11 @@ def read_separated(text: str, name: str, header: bool | None, separator: str | N
 def table_of_rows(
     rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
 ) -> Table:
-    """Return the table of rows of cells, by line number; the first row is a header or data.
-
-    `seen` describes the format of the file.
+    """Return the table of rows of cells, given by line number.
 
     `header` says whether the first row names the columns. If it is None, a first row of values
-    like those below is data, unless it counts columns from 0 as pandas does.
+    like those below is data, unless it counts columns from 0 as pandas does. `seen` describes the
+    format of the file.
     """
     first, *others = rows.values()
     width = len(first)
@@ -85,7 +84,7 @@ def _csv_reader(text: str, separator: str, strict: bool = False) -> Any:
 
 
 def _guess_separator(text: str) -> str:
-    """Guess the separator: one that gives rows of equal width, else one in the first line.
+    """Guess the separator of cells: one that gives rows of equal width, else one in line 1.
 
     The sniffer of the standard library takes letters for separators, and fails on one column.
     """
@@ -171,10 +170,9 @@ def _is_of_another_script(cell: str) -> bool:
 def _header_counts_columns(first: list[str], below: list[list[str]]) -> bool:
     """Return whether the first row is a header that counts columns from 0, as pandas writes.
 
-    Some columns may have names.
-
-    An empty first name is the name of an index. Without an index, the first row is not a header if
-    the rows below have only such numbers, as rankings and indicators do, or if a name repeats.
+    Some columns may have names. An empty first name is the name of an index. Without an index, the
+    first row is not a header if the rows below have only such numbers, as rankings and indicators
+    do, or if a name repeats.
     """
     index = not first[0].strip()
     cells = [cell.strip() for cell in first[index:]]

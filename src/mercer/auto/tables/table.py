@@ -99,7 +99,7 @@ class Table:
         return [name for one in requested for name in self._resolve_names(one)]
 
     def _resolve_names(self, requested: Name) -> list[Name]:
-        """Return the column names that one name, number, range or comma-separated list means."""
+        """Return the names of the columns meant by a name, a number, a range or a list "a,b"."""
         known = list(self.columns)
         if requested in self.columns:
             return [requested]
@@ -131,11 +131,11 @@ class Table:
         return f"{self.source}, {self.unit} {self.lines[i]}"
 
     def refused(self, i: int, column: Name, why: str) -> BadTable:
-        """Return an error with the message `why`, and the file, line and column of a cell."""
+        """Return the error for a bad cell: its file, line and column, and the message `why`."""
         return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """Return the table without rows with empty cells in named columns; error if not `drop`.
+        """Return the table without the rows that have an empty cell in one of the columns `names`.
 
         Parameters
         ----------

@@ -107,11 +107,15 @@ class Column:
         )  # fmt: skip
 
     def refused(self, i: int, why: str) -> Exception:
-        """Return an error with the message `why`, and the row and column of cell i."""
+        """Return the error for the bad cell i: its row and column, and the message `why`."""
         return self.table.refused(int(self.kept[i]), self.name, why)
 
     def notation(self, learnt: str | None = None) -> str:
-        """Return the decimal mark or date format of all cells; that of training decides ties."""
+        """Return the notation that reads all cells: a decimal mark, a date format or "duration".
+
+        `learnt` is the notation of the training rows (None for the training rows themselves). It is
+        preferred if several notations read all cells but give different values.
+        """
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
         if self.misses[0][1] or not self.cells:
@@ -139,9 +143,9 @@ class Column:
         raise self.refused(i, self._ambiguity_message(self.cells[i], is_date(first)))
 
     def _nearest_notation(self, learnt: str | None) -> str:
-        """Return the decimal mark or date format that can read the most cells.
+        """Return the notation that can read the most cells.
 
-        If `learnt`, that of the training rows, is a date format and the nearest is not, return it.
+        If only `learnt`, the notation of the training rows, is a date format, return that.
         """
         nearest = self.misses[0][0]
         return learnt if learnt and is_date(learnt) and not is_date(nearest) else nearest
@@ -156,7 +160,7 @@ class Column:
         return f"{cell!r:.40} can mean two {what}: use {how}."
 
     def _preferred_notations(self, learnt: str | None) -> list[str]:
-        """Return decimal marks and date formats in the order of preference, to decide ties."""
+        """Return the notations that are preferred if several can read all cells, best first."""
         table = self.table
         marks = [] if table.decimal is None else [table.decimal, f"{table.decimal} "]
         dates = []
@@ -263,7 +267,7 @@ def is_numeric(table: Table, name: Name) -> bool:
 def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
     """Return the named columns side by side as one matrix of numbers.
 
-    `learnt` are the notations of the training rows.
+    `learnt` are the notations of the columns in the training rows.
     """
     hints: Sequence[str | None] = learnt or [None] * len(names)
     columns = [Column.of(table.filled(names, drop=False), name) for name in names]
@@ -272,7 +276,10 @@ def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = 
 
 
 def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
-    """Return a column as a matrix of numbers, with rows of NaN for empty cells."""
+    """Return a column as a matrix of numbers, with rows of NaN for empty cells.
+
+    `learnt` is the notation of the column in the training rows.
+    """
     column = Column.of(table, name)
     if not len(column.kept):
         return np.full((len(table), 1), np.nan)
