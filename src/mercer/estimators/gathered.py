@@ -17,7 +17,7 @@ from .._base.plan import require_moments
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
-from ..operators import OperatorKernel, Separable, as_operator_kernel
+from ..operators import OperatorKernel, Separable
 from ..operators.separable import fit_about_means, group_by_scalar_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache, Factorization, factor
@@ -40,10 +40,8 @@ class Gathered:
     pairs: int = 0
 
     @classmethod
-    def of(
-        cls, source: Source, model: Any, kernels: Sequence[Kernel], output_kernel: Kernel
-    ) -> Gathered:
-        """Read a source of pairs; return its sample and its moments under the given kernels.
+    def of(cls, source: Source, model: Any, choices: Choices) -> Gathered:
+        """Read a source of pairs; return its sample and its moments under the scalar kernels.
 
         The source is read once for the sample, if it can be read again, and once for the moments.
 
@@ -53,16 +51,22 @@ class Gathered:
             Where pairs come from.
         model
             The estimator, which says how coordinates are chosen and where to compute.
-        kernels, output_kernel
-            Scalar kernels on the inputs, and the kernel on outputs, as given.
+        choices
+            The kernels, and the kernel on outputs.
         """
+        features, output_features = model.features, model.output_features
+        operator_valued = features is not None and features.operator_valued
+        if not operator_valued:
+            for kernel in choices.kernels:
+                as_separable(kernel)  # raises an error for others
+        groups = group_by_scalar_kernel(choices.kernels)
+        kernels = [clone(group[0].inputs) for group in groups]
+        output_kernel = clone(choices.output_kernels[0])
         if any(kernel.pairwise for kernel in kernels):
             raise ValueError(
                 'kernel="precomputed" compares every pair with every other, which a stream never '
                 "holds: use Precomputed(gram), with blocks of indices as X."
             )
-        features, output_features = model.features, model.output_features
-        kernels, output_kernel = [*map(clone, kernels)], clone(output_kernel)
         if model.device is not None:
             kernels = [OnDevice(kernel, model.device) for kernel in kernels]
             output_kernel = OnDevice(output_kernel, model.device)
@@ -73,21 +77,22 @@ class Gathered:
         outputs = _fit_side(pairs, sample.y, output_kernel, "output_features", output_features)
         gatherings, sides = [], []
         for kernel in kernels:
-            if features is None or not features.operator_valued:
+            if not operator_valued:
                 side = _fit_side(pairs, sample.X, kernel, "features", features)
             else:
-                V = outputs.map.transform(sample.y)
-                whole = as_operator_kernel(model.kernel)
+                V, whole = outputs.map.transform(sample.y), choices.kernels[0]
                 whole = fit_about_means(whole, sample.X, V, sample.w, model.fit_intercept)
                 side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
             gatherings.append(
-                _empty_gathering(side, outputs, sample, model.fit_intercept, source.precision)
+                Gathering.of(
+                    side.map, outputs.map, sample.X, sample.y, model.fit_intercept, source.precision
+                )
             )
         require_moments([gathering.widths for gathering in gatherings])
-        kernels = tuple(side.kernel for side in sides)
-        expected = replace(expected, kernels=kernels, output_kernel=outputs.kernel)
+        fitted = tuple(side.kernel for side in sides)
+        expected = replace(expected, kernels=fitted, output_kernel=outputs.kernel)
         gatherings = gathered(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
 
@@ -105,7 +110,7 @@ class Gathered:
         X, y, w = expected.checked(0, block)
         size = sample_size(model.features, model.output_features)
         sample = Sample(size).with_block(0, X, y, w)
-        gathering = _empty_gathering(inputs, outputs, sample, problem.intercept)
+        gathering = Gathering.of(inputs.map, outputs.map, sample.X, sample.y, problem.intercept)
         require_moments([gathering.widths])
         gathering = gathering.plus(gathering.moments_of(X, y, w))
         return cls(expected, sample, [gathering], pairs=count(y))
@@ -177,9 +182,9 @@ def _draw_sample(source: Source, expected: Expected, size: int) -> Sample:
 
 def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
     """Return the moments of validation pairs in the coordinates of the training pairs."""
-    whole = (
-        isinstance(validation, tuple) and len(validation) in (2, 3) and not _are_blocks(validation)
-    )
+    whole = isinstance(validation, tuple) and len(validation) in (2, 3)
+    if whole and all(isinstance(part, tuple) and len(part) in (2, 3) for part in validation):
+        whole = False  # but several blocks
     source = as_source([validation] if whole else validation)
     if source is None:
         raise TypeError(
@@ -201,11 +206,6 @@ def left_out_squares(
     return np.concatenate([one(X, y, w) for one in sums])
 
 
-def _are_blocks(validation: tuple) -> bool:
-    """Return whether validation pairs are given as several blocks."""
-    return all(isinstance(block, tuple) and len(block) in (2, 3) for block in validation)
-
-
 def as_separable(kernel: OperatorKernel) -> Separable:
     """Return a separable kernel as scalar kernel times operator; raise an error for others."""
     if not kernel.separable:
@@ -225,13 +225,6 @@ def _fit_side(
     if given is None and side.kernel.features is None:
         raise ValueError(why_not_streamable(name, side.kernel))
     return side
-
-
-def _empty_gathering(
-    inputs: Side, outputs: Side, sample: Sample, intercept: bool, precision: str = "float64"
-) -> Gathering:
-    """Return empty sums of moments in the coordinates of the feature maps of both sides."""
-    return Gathering.of(inputs.map, outputs.map, sample.X, sample.y, intercept, precision)
 
 
 def why_not_streamable(name: str, kernel: Kernel) -> str:

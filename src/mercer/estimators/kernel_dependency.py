@@ -196,7 +196,7 @@ class KernelDependency(RidgeEstimator):
             before.require_same_parameters(self, choices)
             gathered = before.plus(block)
         else:
-            gathered = self._gathered(Stream([block]), choices)
+            gathered = Gathered.of(Stream([block]), self, choices)
         fresh = copy.copy(self)
         fresh._fit_moments(gathered, choices)
         self.__dict__ = fresh.__dict__

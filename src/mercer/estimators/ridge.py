@@ -25,7 +25,7 @@ from ..sources import Source, Stream, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
 from .choice import Candidate, Choices, calibrated
 from .fitted import Fitted
-from .gathered import Gathered, as_separable, stream_candidates
+from .gathered import Gathered, stream_candidates
 from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .refuse_symmetries import check_symmetries, symmetry_of
 from .ridge_predictions import RidgePredictions
@@ -87,7 +87,8 @@ class RidgeEstimator(RidgePredictions):
         if source is not None:
             self._refuse_in_streams(choices, unlabelled, validation)
             with source.running():
-                self._fit_moments(self._gathered(source, choices), choices, source, validation)
+                gathered = Gathered.of(source, self, choices)
+                self._fit_moments(gathered, choices, source, validation)
             return
         choices, pairs = self._prepare(choices, X, y, groups, unlabelled, weights)
         self._store(*self._select(self._candidates(choices, pairs), choices), choices.want)
@@ -216,26 +217,18 @@ class RidgeEstimator(RidgePredictions):
     def _refuse_in_streams(
         self, choices: Choices, unlabelled: Items | None, validation: Any
     ) -> None:
-        """Raise an error for choices that need all pairs in memory.
+        """Raise an error for invalid parameters, and choices that need all pairs in memory.
 
         One learnt operator can be computed from streamed moments. A choice among several cannot,
         because each would need a new fit.
         """
+        self._check_parameters()
         learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
         if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:
             raise ValueError(
                 "streams have no robust loss, unlabelled inputs or symmetries, nor a choice "
                 "between learnt operators, which need all pairs at once: pass X and y as arrays."
             )
-
-    def _gathered(self, source: Source, choices: Choices) -> Gathered:
-        """Read a source; return its moments under the scalar kernels of all choices."""
-        self._check_parameters()
-        if self.features is None or not self.features.operator_valued:
-            for kernel in choices.kernels:
-                as_separable(kernel)  # raises an error for other kernels
-        scalars = [group[0].inputs for group in group_by_scalar_kernel(choices.kernels)]
-        return Gathered.of(source, self, scalars, choices.output_kernels[0])
 
     # -- solutions ----------------------------------------------------------------------------
 

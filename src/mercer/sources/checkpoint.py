@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ except ImportError:  # Windows has no such locks
 
 CHECKPOINT_FORMAT = "mercer stream 4"
 """The name and version of the file format."""
-SUMS = ("n", "pairs", "uu", "vu", "vv", "u", "v")
-"""The names of the sums that moments consist of."""
+SUMS = ("n", "uu", "vu", "vv", "u", "v", "pairs")
+"""The names of the sums that moments consist of, in the order of `Moments`."""
 TOLERANCE = 1e-9
 """A checkpoint is of the same run if the coordinates of a few pairs differ by less than this."""
 
@@ -100,9 +100,7 @@ class Checkpoint:
         """Write progress and moments to a new file, and replace the checkpoint by it."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
-            sums = float(raw.n), raw.pairs, raw.uu, raw.vu, raw.vv, raw.u, raw.v
-            named = zip(SUMS, sums, strict=True)
-            arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
+            arrays |= {f"{i}.{name}": np.asarray(host(getattr(raw, name))) for name in SUMS}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {
             "format": CHECKPOINT_FORMAT,
@@ -164,9 +162,8 @@ class Checkpoint:
         """Return the saved moments number i; raise an error if they are in other coordinates."""
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
-        n, pairs, *sums = (arrays[f"{i}.{name}"] for name in SUMS)
-        found = Moments(float(n), *(like(A, gathering.probe[0]) for A in sums))
-        return replace(found, pairs=int(pairs))
+        n, *sums, pairs = (arrays[f"{i}.{name}"] for name in SUMS)
+        return Moments(float(n), *(like(A, gathering.probe[0]) for A in sums), int(pairs))
 
     def _require_equal(self, saved: np.ndarray, current: np.ndarray, name: str) -> None:
         """Raise an error if a saved array differs from the array of the current run."""
