@@ -76,7 +76,7 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
             "mercer, or call mercer.register on a custom class first."
         )
     if variance:
-        from ..estimators.ridge_predictions import with_posterior
+        from ..estimators.ridge import with_posterior
 
         model = with_posterior(model)
     writer = Writer()

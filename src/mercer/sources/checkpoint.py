@@ -163,7 +163,8 @@ class Checkpoint:
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         n, *sums, pairs = (arrays[f"{i}.{name}"] for name in SUMS)
-        return Moments(float(n), *(like(A, gathering.probe[0]) for A in sums), int(pairs))
+        uu, vu, vv, u, v = (like(A, gathering.probe[0]) for A in sums)
+        return Moments(float(n), uu, vu, vv, u, v, int(pairs))
 
     def _require_equal(self, saved: np.ndarray, current: np.ndarray, name: str) -> None:
         """Raise an error if a saved array differs from the array of the current run."""
