@@ -86,6 +86,15 @@ class Side:
         features = self.kernel.features
         return None if features is None else int(features.transform(take(self.items, [0])).shape[1])
 
+    def is_spanned(self, n: int) -> bool:
+        """Return whether predicted points are represented by weights on the n training outputs.
+
+        That is best without finite features, and with those of strings or graphs: there may be
+        hundreds of thousands of them, of which an output has a few dozen.
+        """
+        few = self.width is not None and (self.kernel.on_vectors or self.width <= n)
+        return self.features is None and not few
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -183,14 +192,8 @@ class Problem:
 
     @cached_property
     def spanned(self) -> bool:
-        """Whether predicted points are represented by weights on the training outputs.
-
-        That is best without finite features, and with those of strings or graphs: there may be
-        hundreds of thousands of them, of which an output has a few dozen.
-        """
-        kernel, width = self.outputs.kernel, self.outputs.width
-        has_few_features = width is not None and (kernel.on_vectors or width <= self.n)
-        return self.outputs.features is None and not has_few_features
+        """Whether predicted points are represented by weights on the training outputs."""
+        return self.outputs.is_spanned(self.n)
 
 
 @dataclass(frozen=True)

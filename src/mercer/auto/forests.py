@@ -10,10 +10,10 @@ from typing import Any
 from sklearn.base import clone
 
 from ..estimators import BoostedDependency, ForestDependency
-from ..estimators.coordinate_model import output_problem
+from ..estimators.coordinate_model import output_coordinates
 from ..estimators.forest import DIRECTIONS
 from ..kernels import Kernel
-from ..solvers import Cache
+from ..problem import Side
 from .candidates import forest_kernel
 from .inputs import Inputs
 from .outputs import Outputs
@@ -95,10 +95,10 @@ class TreeCandidates:
         if self.kernel is None or few or self.outputs.kind_ == "labels":
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
-        problem = output_problem(kernel, self.pairs.complete)
-        if problem.spanned:
+        side = Side(kernel, self.pairs.complete)
+        if side.is_spanned(self.pairs.n):
             return False
-        return PER_COORDINATE * Cache().output_rows(problem).coordinates.shape[1] <= self.pairs.n
+        return PER_COORDINATE * output_coordinates(side)[1].shape[1] <= self.pairs.n
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         if self.kernel is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._base.arrays import Array, Items, blocks
+from .._base.arrays import Array, Items, blocks, count
 from .._base.checks import Limits, array, must, offsets
 from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import integer, parameters
@@ -13,7 +13,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..problem import Problem
+from ..problem import Side
 from .coordinate_model import CoordinateModel
 from .trees import Scaling, TreeNodes, features_of
 
@@ -93,15 +93,13 @@ class BoostedDependency(CoordinateModel):
 
     needs_features = "trees examine features"
 
-    def _output_problem(self, y: Items) -> Problem:
-        """Wrap outputs y in a ridge problem; refuse output kernels without finite features."""
-        problem = super()._output_problem(y)
-        if problem.spanned:
+    def _output_features(self, y: Items) -> None:
+        """Return None, for the features of the output kernel; refuse infinitely many."""
+        if Side(self.output_kernel_, y).is_spanned(count(y)):
             raise ValueError(
                 f"{self.output_kernel_} has infinitely many features, or more than there are "
                 "examples: use ForestDependency, or RegressorDependency with output_features."
             )
-        return problem
 
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray

@@ -10,16 +10,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, count, host, take
+from .._base.arrays import Array, Items, count, dense, host, take
 from .._base.folds import fold_numbers, fold_rows
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame, PointMap
-from ..features import FeatureMap
+from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
+from ..features import Explicit, FeatureMap
+from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
-from ..operators import as_operator_kernel
-from ..problem import Problem, Side, repeat_by_weight
-from ..solvers import Cache
+from ..problem import Side, repeat_by_weight
 from ..solvers.weights import LeastWeights
 from .base import on_fresh_state, warn_if_constant
 from .choice import calibrated
@@ -106,18 +105,13 @@ class CoordinateModel(LeftOutPoints):
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
         self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
-        problem = self._output_problem(y)
-        outputs = Cache().output_rows(problem)
-        self.frame_ = self._prediction_frame(problem, outputs.frame)
-        return host(outputs.coordinates)
+        map, V = output_coordinates(Side(self.output_kernel_, y, self._output_features(y)))
+        self.frame_ = OrthonormalFrame(map)
+        return V
 
-    def _output_problem(self, y: Items) -> Problem:
-        """Wrap outputs y in a ridge problem, from which output coordinates are computed."""
-        return output_problem(self.output_kernel_, y)
-
-    def _prediction_frame(self, problem: Problem, frame: Frame) -> Frame:
-        """Return the coordinate system of predictions, given that of the outputs."""
-        return frame
+    def _output_features(self, y: Items) -> FeatureMap | None:
+        """Return the unfitted feature map of outputs y; None for exact coordinates."""
+        return None
 
     def _point_frame(self) -> Frame:
         """Return the coordinate system of the predicted points."""
@@ -161,7 +155,14 @@ class CoordinateModel(LeftOutPoints):
         return [self._input_kernel()]
 
 
-def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
-    """Wrap outputs y in a ridge problem with dummy inputs, to compute output coordinates."""
-    inputs = Side(Linear(), np.zeros((count(y), 1)))
-    return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))
+def output_coordinates(side: Side) -> tuple[FeatureMap, np.ndarray]:
+    """Return the fitted feature map of outputs, and their coordinates.
+
+    Without a feature map, these are the features of the kernel if they are fewer than the outputs,
+    else coordinates in the span of the outputs.
+    """
+    if side.features is None:
+        few = side.width is not None and side.width <= count(side.items)
+        side = Side(side.kernel, side.items, Explicit() if few else Triangular())
+    map, V = side.coordinates
+    return map, host(dense(V))

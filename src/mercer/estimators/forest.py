@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from .._base.parameters import integer, parameters
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame, PointMap, SpanFrame
+from ..embedding import Embedding, PointMap, SpanFrame
 from ..kernels import Kernel
-from ..problem import Problem
+from ..problem import Side
 from .coordinate_model import CoordinateModel
 from .trees import ROUNDED_BITS, Forest, LeafMeans, Scaling, memberships
 
@@ -96,17 +96,12 @@ class ForestDependency(CoordinateModel):
 
     needs_features = "trees split on features"
 
-    def _prediction_frame(self, problem: Problem, frame: Frame) -> Frame:
-        """Return the coordinate system of predictions, given that of the outputs.
-
-        Without finite features, predictions are weights on the training outputs.
-        """
-        return SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
-
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
         """Grow the forest; return left-out points, out-of-bag or by folds."""
+        if Side(self.output_kernel_, self.outputs_).is_spanned(len(V)):
+            self.frame_ = SpanFrame(self.output_kernel_, self.outputs_)
         scaling, frame, w = Scaling.of(A), self.frame_, weights
         A, T = scaling(A), _targets(V, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves

@@ -13,9 +13,9 @@ from ..embedding import Embedding
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..problem import Problem
+from ..problem import Side
 from .choice import calibrated
-from .coordinate_model import CoordinateModel, output_problem
+from .coordinate_model import CoordinateModel
 from .trees import features_of
 
 HEAD_RANK = 128
@@ -87,12 +87,10 @@ class RegressorDependency(CoordinateModel):
                 "points_from(predictions of a model trained elsewhere)."
             )
 
-    def _output_problem(self, y: Items) -> Problem:
-        """Wrap outputs y in a ridge problem; kernel PCA makes infinite features finite."""
-        problem = output_problem(self.output_kernel_, y, self.output_features)
-        if problem.spanned and count(y) > HEAD_RANK:
-            return output_problem(self.output_kernel_, y, KernelPCA(HEAD_RANK))
-        return problem
+    def _output_features(self, y: Items) -> FeatureMap | None:
+        """Return the feature map of outputs y; kernel PCA makes infinite features finite."""
+        side, n = Side(self.output_kernel_, y, self.output_features), count(y)
+        return KernelPCA(HEAD_RANK) if side.is_spanned(n) and n > HEAD_RANK else side.features
 
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
