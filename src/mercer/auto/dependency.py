@@ -18,8 +18,8 @@ from .._base.arrays import Array, Items
 from .._base.from_file import MARK
 from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
-from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
+from ..estimators.selection import notes_on_data
 from ..kernels import Kernel
 from ..spaces._equality import equal, is_sequence
 from .arguments import as_list, check_arguments, check_enough_groups, check_rows, check_scoring

@@ -47,12 +47,15 @@ class Fitted:
     flat: bool = False
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def keep(self, factorization: Factorization) -> None:
-        """Store a factorisation for later left-out predictions if it is small, else release it."""
-        if _is_small(factorization.nbytes):
-            self._kept["factorization"] = factorization
+    def keep(self, name: str, value: Any, nbytes: float) -> None:
+        """Store a value under a name if it is small compared with the free memory, else release it.
+
+        The factorisation is kept in this way for later left-out predictions.
+        """
+        if nbytes <= GRANTED_BYTES or nbytes <= KEPT_FRACTION * available():
+            self._kept[name] = value
         else:
-            self._kept.pop("factorization", None)
+            self._kept.pop(name, None)
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_kept": {}}
@@ -68,7 +71,7 @@ class Fitted:
         if self.kept is not None:
             return self.kept
         made = factor(self.problem, self.want)
-        self.keep(made)
+        self.keep("factorization", made, made.nbytes)
         return made
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
@@ -86,7 +89,8 @@ class Fitted:
         if "left_out" not in self._kept:
             factorization = self.factorization
             self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
-            self.keep(factorization)  # or release it: what was computed on demand made it grow
+            # Or release it: what was computed on demand made it grow.
+            self.keep("factorization", factorization, factorization.nbytes)
         return self._kept["left_out"]
 
     def left_out_points(self) -> Embedding:
@@ -114,8 +118,7 @@ class Fitted:
             exact = problem.inputs.features is None
             want = replace(self.want, left_out=not exact, solver="auto")
         made = factor(problem, want).without(self.alpha)
-        if _is_small(8.0 * problem.n**2):
-            self._kept["without"] = made
+        self.keep("without", made, 8.0 * problem.n**2)
         return made
 
     def with_groups(self, labels: np.ndarray, moves: bool = False) -> Fitted:
@@ -128,14 +131,9 @@ class Fitted:
         made = Fitted(problem, want, self.alpha, self.flat)
         kept, same = self.kept, np.array_equal(labels, self.problem.left_out_labels)
         if kept is not None and kept.has_closed_forms and (same or kept.images is None):
-            made.keep(replace(kept, problem=problem))
+            made.keep("factorization", replace(kept, problem=problem), kept.nbytes)
         return made
 
     def operator_spectrum(self) -> Array:
         """Return the eigenvalues of the output operator of a separable problem."""
         return factor(self.problem, replace(self.want, moves=True)).parts[0].b
-
-
-def _is_small(nbytes: float) -> bool:
-    """Return whether `nbytes` bytes are few compared with the free memory."""
-    return nbytes <= GRANTED_BYTES or nbytes <= KEPT_FRACTION * available()

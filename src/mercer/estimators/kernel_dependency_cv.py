@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, count, take
-from .._base.folds import FOLDS
-from .._base.parameters import parameters, same
+from .._base.arrays import Array, Items, count, host, take
+from .._base.folds import FOLDS, fold_numbers, fold_rows
+from .._base.parameters import is_integer, parameters, same
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -19,14 +19,13 @@ from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Candidate, Choices, random_rows
-from .choice_warnings import warn_at_edges, warn_of_data
+from .choice import Candidate, Choices, parameter_list, random_rows
 from .default_kernels import default_kernels
 from .gathered import check_stream_choice
-from .pairs import TrainingPairs, split_unlabelled
+from .pairs import TrainingPairs, group_labels, rows_of, split_unlabelled
 from .ridge import RidgeEstimator
-from .scoring import AUTO_SCORING
-from .selection import Selection, nested_score
+from .scoring import AUTO_SCORING, decoded_score, scores_decoded
+from .selection import Selection, warn_at_edges, warn_of_data
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
@@ -201,8 +200,7 @@ class KernelDependencyCV(RidgeEstimator):
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
             X, y, groups, _, weights = split_unlabelled(X, y, groups, unlabelled, sample_weight)
-            found = nested_score(self, X, y, groups, weights, self.nested)
-            self.nested_risk_, self.nested_score_ = found
+            self.nested_risk_, self.nested_score_ = self._nested_score(X, y, groups, weights)
         return self
 
     def _choices(self) -> Choices:
@@ -270,6 +268,37 @@ class KernelDependencyCV(RidgeEstimator):
             warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
             warn_of_data(problem)
         return best.factorization, best.decoder, best.row["alpha"]
+
+    def _nested_score(
+        self, X: Items, y: Items, groups: Items | None, weights: Any
+    ) -> tuple[float, float]:
+        """Return risk and score on `nested` folds, with the choice made within each training part.
+
+        They are the mean squared distance in feature space, and the mean of `scoring` over the
+        folds, each fold by its size; NaN without scoring. Pairs of one group are in one fold.
+        """
+        folds: Any = self.nested
+        labels = group_labels(groups, count(y))
+        number = int(labels.max()) + 1
+        if not is_integer(folds) or not 2 <= folds <= number:
+            raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
+        w = None if weights is None else np.asarray(weights, dtype=float)
+        decoders = len(parameter_list(self, "decoder"))
+        found = []
+        for rest, rows in fold_rows(fold_numbers(labels, folds)):
+            inner = clone(self).set_params(nested=None, verbose=False)
+            own = None if groups is None else labels[rest]
+            seen, new = (None, None) if w is None else (w[rest], w[rows])
+            inner.fit(rows_of(X, rest), rows_of(y, rest), groups=own, sample_weight=seen)
+            X_new, y_new, kernel = rows_of(X, rows), rows_of(y, rows), inner.output_kernel_
+            errors, score = host(inner.embed(X_new).sqdistances_to(y_new)), np.nan
+            if scores_decoded(self.scoring, kernel, decoders):
+                predicted = inner.predict(X_new)
+                score = decoded_score(self.scoring, kernel, y_new, predicted, X_new, new)
+            size = len(rows) if new is None else new.sum()
+            found.append((float(np.average(errors, weights=new)), score, size))
+        risks, scores, sizes = zip(*found, strict=True)
+        return float(np.average(risks, weights=sizes)), float(np.average(scores, weights=sizes))
 
     def _most_steps(self) -> int:
         """Return the number of combinations of parameters; 0 if the parameters are invalid."""

@@ -268,7 +268,7 @@ class RidgeEstimator(LeftOutPoints):
         want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
         if factorization.leaves_out:
-            self.fitted_.keep(factorization)
+            self.fitted_.keep("factorization", factorization, factorization.nbytes)
         self.decoder_ = decoder
         if decoder.calibrates:
             self.decoder_ = calibrated(decoder, self.loo_embed(), self.outputs_)

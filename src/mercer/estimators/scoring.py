@@ -31,10 +31,21 @@ def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
-def space_score(
-    kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None
+def decoded_score(
+    scoring: Any,
+    kernel: Kernel,
+    truth: Items,
+    predicted: Items,
+    X: Items,
+    weights: np.ndarray | None,
 ) -> float:
-    """Return the mean of the default metric of the output space, negated if it is a loss."""
+    """Return the score of decoded predictions of X, greater being better.
+
+    It is that of a scorer of scikit-learn, or with scoring="auto" the mean of the default metric of
+    the space of the output kernel.
+    """
+    if scoring != AUTO_SCORING:
+        return scikit_learn_score(FixedPredictions(predicted), scoring, truth, X, weights)
     values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))

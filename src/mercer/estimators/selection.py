@@ -1,39 +1,44 @@
-"""Selection among trials by left-out risk, score or likelihood; nested cross-validation."""
+"""Selection among trials by left-out risk, score or likelihood, and warnings about it."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 
-from .._base.arrays import Items, count, host
-from .._base.folds import fold_numbers, fold_rows
-from .._base.parameters import is_integer
+from .._base.arrays import count, dense, host, is_array
+from .._base.errors import warn
+from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
 from ..losses import tau_risk
+from ..operators import OperatorKernel
 from ..problem import Problem
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
-from .choice import LIKELIHOODS, Candidate, Choices, absolute_ridges, calibrated, parameter_list
-from .pairs import group_labels, rows_of
-from .scoring import (
-    AUTO_SCORING,
-    FixedPredictions,
-    exceeds_standard_error,
-    scikit_learn_score,
-    scores_decoded,
-    space_score,
-)
+from ..spaces import LabelSets
+from .choice import LIKELIHOODS, Candidate, Choices, absolute_ridges, calibrated
+from .scoring import AUTO_SCORING, decoded_score, exceeds_standard_error, scores_decoded
 
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is chosen unless the risk of another is smaller by more than this
 fraction (larger for curves) and by more than the standard error of the difference."""
+GRID = 4
+"""The smallest number of values of a grid for a warning about its edge."""
+SMALLEST_GAIN = 0.02
+"""Warn if the edge is better than its neighbour by this fraction of the variance of outputs."""
+MOST_COPIES = 0.2
+"""The fraction of pairs with a copy in another group above which left-out risks mislead."""
+FEWEST_PAIRS, MOST_PAIRS = 20, 20_000
+"""The numbers of pairs between which copies are searched for."""
+OTHER_CHOICES = ("kernel", "output_kernel", "decoder", "loss")
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,10 @@ class Selection:
         known = vars(decoder).get("calibration_")
         if model.scoring == AUTO_SCORING and weights is None and known is not None:
             return float(known)
-        pair = outputs.items, decoder.decode(points)
-        if model.scoring == AUTO_SCORING:
-            return space_score(outputs.kernel, *pair, weights)
-        truth, predicted = (model._restored(items) for items in pair)
-        return scikit_learn_score(
-            FixedPredictions(predicted), model.scoring, truth, problem.inputs.items, weights
-        )
+        truth, predicted, X = outputs.items, decoder.decode(points), problem.inputs.items
+        if model.scoring != AUTO_SCORING:
+            truth, predicted = model._restored(truth), model._restored(predicted)
+        return decoded_score(model.scoring, outputs.kernel, truth, predicted, X, weights)
 
     def best(self, candidates: Iterable[Candidate]) -> tuple[Trial, list[dict]]:
         """Return the best trial (the first of equals), and a row of results for each trial.
@@ -189,51 +191,89 @@ def _within_standard_error(one: Trial, best: Trial) -> bool:
     return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
 
 
-def nested_score(
-    model: Any, X: Items, y: Items, groups: Items | None, weights: Any, folds: int
-) -> tuple[float, float]:
-    """Return risk and score on outer folds, with parameters chosen within each training part.
+def warn_at_edges(
+    rows: list[dict[str, Any]], chosen: dict[str, Any], kernels: Sequence[OperatorKernel]
+) -> None:
+    """Warn if the chosen ridge or length scale is at the edge of its grid and still improving.
 
     Parameters
     ----------
-    model
-        A `KernelDependencyCV`, cloned for every fold.
-    X, y, groups, weights
-        What it is fitted on, as in `fit`.
-    folds
-        The number of folds; pairs of one group are in one fold.
-
-    Returns
-    -------
-    risk, score
-        The mean squared distance in feature space, and the mean of `scoring` over the folds,
-        each fold by its size; NaN without scoring.
+    rows, chosen
+        The trials as reported, and the one that was chosen.
+    kernels
+        The kernels whose length scales were given.
     """
-    labels = group_labels(groups, count(y))
-    number = int(labels.max()) + 1
-    if not is_integer(folds) or not 2 <= folds <= number:
-        raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
-    w = None if weights is None else np.asarray(weights, dtype=float)
-    risks, scores, sizes = [], [], []
-    for rest, rows in fold_rows(fold_numbers(labels, folds)):
-        inner = clone(model).set_params(nested=None, verbose=False)
-        own = None if groups is None else labels[rest]
-        seen, new = (None, None) if w is None else (w[rest], w[rows])
-        inner.fit(rows_of(X, rest), rows_of(y, rest), groups=own, sample_weight=seen)
-        X_new, y_new = rows_of(X, rows), rows_of(y, rows)
-        errors = host(inner.embed(X_new).sqdistances_to(y_new))
-        risks.append(float(np.average(errors, weights=new)))
-        scores.append(_decoded_score(inner, X_new, y_new, new))
-        sizes.append(len(rows) if new is None else new.sum())
-    return float(np.average(risks, weights=sizes)), float(np.average(scores, weights=sizes))
+    variance = max(row["risk"] for row in rows)  # about that of the mean, at the largest ridge
+    path = [r for r in rows if all(r[k] == chosen[k] for k in OTHER_CHOICES)]
+    _warn_at_end([(r["alpha"], r["risk"]) for r in path], chosen["alpha"], variance, "alphas")
+    scales = {str(kernel): _length_scale(kernel) for kernel in kernels}
+    form, own = scales.get(chosen["kernel"]) or ("", 0.0)
+    least: dict[float, float] = {}  # the least risk at each length scale
+    for row in rows:
+        other, scale = scales.get(row["kernel"]) or ("", 0.0)
+        if form and other == form and all(row[k] == chosen[k] for k in OTHER_CHOICES[1:]):
+            least[scale] = min(row["risk"], least.get(scale, np.inf))
+    _warn_at_end([*least.items()], own, variance, "length scales of kernel")
 
 
-def _decoded_score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
-    """Return the score of decoded predictions of X against y; NaN without scoring."""
-    decoders = len(parameter_list(model, "decoder"))
-    if not scores_decoded(model.scoring, model.output_kernel_, decoders):
-        return float("nan")
-    predicted = model.predict(X)
-    if model.scoring == AUTO_SCORING:
-        return space_score(model.output_kernel_, y, predicted, weights)
-    return scikit_learn_score(FixedPredictions(predicted), model.scoring, y, X, weights)
+def _warn_at_end(
+    grid: Sequence[tuple[float, float]], chosen: float, variance: float, name: str
+) -> None:
+    """Warn if the chosen value is an end of the (value, risk) grid and the risk still falls."""
+    grid = sorted(grid)
+    values = [value for value, _ in grid]
+    if len(grid) < GRID or chosen not in (values[0], values[-1]):
+        return
+    end, next_to = (0, 1) if chosen == values[0] else (-1, -2)
+    if grid[next_to][1] - grid[end][1] > SMALLEST_GAIN * variance:
+        way = "smaller" if end == 0 else "larger"
+        warn(
+            f"the choice is at the edge of the {name}, {chosen:.3g}, and was still getting better "
+            f"there: give {way} ones too."
+        )
+
+
+def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
+    """Return a key common to kernels that differ only in length scale, and the length scale."""
+    for name, value in kernel.get_params().items():
+        if name.rpartition("__")[2] == "length_scale" and isinstance(value, Real):
+            return fingerprint(clone(kernel).set_params(**{name: 1.0})), float(value)
+    return None
+
+
+def warn_of_data(problem: Problem) -> None:
+    """Warn of labels that never occur, and of equal pairs in several groups."""
+    for note in notes_on_data(problem):
+        warn(note)
+
+
+def notes_on_data(problem: Problem) -> Iterator[str]:
+    """Yield a message for labels that never occur, and for equal pairs in several groups."""
+    space, y = problem.outputs.kernel.space, problem.outputs.items
+    if isinstance(space, LabelSets) and is_array(y) and y.ndim == 2:
+        absent = np.flatnonzero(~(host(dense(y)) > 0).any(axis=0))
+        if len(absent):
+            some = ", ".join(map(str, absent[:5]))
+            yield (
+                f"{len(absent)} of the labels never occur in y and will not be predicted (columns "
+                f"{some}): leave them out, or give examples."
+            )
+    wide = any(issparse(side.items) for side in (problem.inputs, problem.outputs))
+    if FEWEST_PAIRS <= count(y) <= MOST_PAIRS and not (wide or problem.inputs.kernel.pairwise):
+        fraction = _fraction_of_copies(problem)
+        if fraction > MOST_COPIES:
+            yield (
+                f"{fraction:.0%} of the pairs repeat in another group that is left out alone, so "
+                "that left-out scores are too good: remove copies, or give them one label in "
+                "groups=."
+            )
+
+
+def _fraction_of_copies(problem: Problem) -> float:
+    """Return the fraction of pairs with an equal pair in another group."""
+    inputs, outputs = problem.inputs, problem.outputs
+    numbers = [side.kernel.space.unique(side.items)[1] for side in (inputs, outputs)]
+    pair = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)[1].ravel()
+    both = np.unique(np.column_stack([pair, problem.left_out_labels]), axis=0)
+    groups = np.bincount(both[:, 0])  # groups that each distinct pair is in
+    return float((groups[pair] > 1).mean())
