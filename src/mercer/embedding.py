@@ -422,7 +422,6 @@ def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
         return float(w @ namespace(F).sum((F - w @ F / total) ** 2, axis=1))
     Y = kernel.check(Y, "y")
     diagonal = kernel.diag(Y)
-    w, inner = like(weights, diagonal), 0.0
-    for rows in blocks(count(Y), ROWS):
-        inner += float(w[rows] @ (kernel(take(Y, np.arange(rows.start, rows.stop)), Y) @ w))
-    return float(w @ diagonal) - inner / total
+    w = like(weights, diagonal)
+    inner = SpanFrame(kernel, Y).points_sqnorm(w[None, :])
+    return float(w @ diagonal) - float(inner[0]) / total

@@ -22,7 +22,6 @@ from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import (
     LeaveOneOut,
     left_out_noise_variances,
-    residuals_and_degrees_of_freedom,
     summed_log_density,
 )
 from .outputs import Basis, OutputRows, join_in_order
@@ -88,18 +87,19 @@ class LeftOut:
 class SolutionMethod:
     """Base class of methods that solve a problem without `Part` objects: iterations and refits."""
 
+    problem: Problem
     leaves_out: ClassVar[bool] = False
     """Whether `residuals` gives left-out predictions."""
     folds: np.ndarray | None = None
     """The fold of each example, if left-out predictions leave out folds; else None."""
 
-    def solution(self, alpha: float) -> Solution | None:
-        """Return the fitted map g for the ridge `alpha`; None if the parts must be used instead."""
+    def solution(self, alpha: float) -> Solution:
+        """Return the fitted map g for the ridge `alpha`."""
         raise NotImplementedError
 
-    def residuals(self, alphas: Sequence[float]) -> Iterator[Array] | None:
-        """Yield the outputs minus left-out predictions for each alpha; None if not available."""
-        return None
+    def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """Yield the outputs minus left-out predictions for each alpha."""
+        raise NotSupported(f"{self.problem.kernel} solved so has no left-out predictions.")
 
     def scale(self) -> float:
         """Return the unit of relative ridge parameters: the absolute ridge that is called 1."""
@@ -131,9 +131,6 @@ class Factorization:
     images
         The problem with symmetric images (transformed copies) of all pairs as further pairs; None
         without symmetries.
-    copies
-        The number of images of a pair, with the pair itself. A map with the symmetry has the same
-        loss on all images, so that the ridge is multiplied by this number to keep its meaning.
     method
         The method that solves a problem without parts; None if there are parts.
 
@@ -155,7 +152,6 @@ class Factorization:
     basis: Basis = field(default_factory=Basis)
     join: Callable[[list[FittedMap]], FittedMap] | None = None
     images: Problem | None = None
-    copies: int = 1
     method: SolutionMethod | None = None
 
     # -- parts and directions ----------------------------------------------------------------------
@@ -165,9 +161,18 @@ class Factorization:
         """The problem with symmetric images as further examples, if there are any."""
         return self.problem if self.images is None else self.images
 
+    @property
+    def copies(self) -> int:
+        """The number of images of a pair, with the pair itself.
+
+        A map with the symmetry has the same loss on all images, so that the ridge is multiplied by
+        this number to keep its meaning.
+        """
+        return self.augmented.n // self.problem.n
+
     def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
         """Yield the parts; for a single alpha, factored for that alpha only if this is faster."""
-        if not len(self.parts):
+        if self.method is not None:
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
                 "likelihoods: conjugate gradients, refits and streamed operator features give the "
@@ -203,9 +208,8 @@ class Factorization:
 
     def solve(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge parameter `alpha`."""
-        solution = None if self.method is None else self.method.solution(alpha)
-        if solution is not None:
-            return solution
+        if self.method is not None:
+            return self.method.solution(alpha)
         ridge, mean, weights = self.copies * alpha, self.output_rows.mean, self._weights(alpha)
         if (
             self.output_rows.rows is None
@@ -259,11 +263,8 @@ class Factorization:
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
     ) -> Iterator[Array]:
         """Yield outputs minus left-out predictions for each alpha, as arrays (n, directions)."""
-        if self.method is not None and not self.parts:
-            found = self.method.residuals(alphas)
-            if found is None:
-                raise NotSupported(f"{self.problem.kernel} solved so has no left-out predictions.")
-            yield from found
+        if self.method is not None:
+            yield from self.method.residuals(alphas)
             return
         ridges = [self.copies * alpha for alpha in alphas]
         if averaged:
@@ -277,19 +278,16 @@ class Factorization:
         """Return the left-out residuals of each part for all ridges, computed in parallel."""
 
         def work(i: int) -> Any:
-            """Return the residuals of part i."""
-            return self._residual_path(self.parts[i], ridges, shared)
+            """Return the residuals of part i, one row per example."""
+            part = self.parts[i]
+            part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
+            path = map(part.slots.join, self._left_out_errors(part, ridges))
+            return path if len(self.parts) == 1 else list(path)
 
         if len(self.parts) == 1 or self.parts[0].foreign:
             return [work(i) for i in range(len(self.parts))]
         with one_thread_each():
             return map_in_threads(work, range(len(self.parts)))
-
-    def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
-        """Return the left-out residuals of one part for each ridge, one row per example."""
-        part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
-        path = map(part.slots.join, self._left_out_errors(part, ridges))
-        return path if len(self.parts) == 1 else list(path)
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
         """Yield the left-out residuals of all rows of one part for each ridge."""
@@ -302,16 +300,14 @@ class Factorization:
 
     def _averaged_residuals(self, ridge: float) -> Array:
         """Return the residuals over the mean of 1 - leverage (generalised cross-validation)."""
-        residuals, degrees, entries = [], 0.0, 0.0
+        residuals, degrees, entries = [], 0.0, 0
         for part in self._parts_at([ridge]):
-            R, own_degrees = residuals_and_degrees_of_freedom(part, ridge)
+            R, rest = next(part.residual_path([ridge]))
             residuals.append(part.slots.join(R))
-            degrees += part.multiplicity * float(own_degrees.sum())
-            entries += part.multiplicity * R.shape[0] * R.shape[1]
-        E = self.output_rows.unweighted(self._join_along_directions(residuals)) / (
-            degrees / entries
-        )
-        return E[: self.problem.n, :]
+            size = part.multiplicity * R.shape[0] * R.shape[1]
+            entries, degrees = entries + size, degrees + size * float(namespace(rest).mean(rest))
+        E = self.output_rows.unweighted(self._join_along_directions(residuals))
+        return E[: self.problem.n, :] / (degrees / entries)
 
     def _left_out_points(self, E: Array) -> Embedding:
         """Return the left-out predictions as points, given residuals E along the directions."""
@@ -461,10 +457,8 @@ class Factorization:
         """Return a function of inputs that computes `variance` at this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
-        spectra = [part.spectrum.without_training_rows() for part in parts]
-        return UnitVariances(
-            spectra, [part.b for part in parts], ridge, self.direction_order, self.basis
-        )
+        spectra, b = [part.spectrum.without_training_rows() for part in parts], [p.b for p in parts]
+        return UnitVariances(spectra, b, ridge, self.direction_order, self.basis)
 
     def noise(self, alpha: float) -> float:
         """Return the noise variance that maximises the evidence (REML with an intercept)."""
@@ -525,7 +519,7 @@ class Factorization:
 
     def _require_coordinates(self, what: str) -> None:
         """Raise NotSupported if the outputs have no coordinates; `what` is the request."""
-        if len(self.parts) and self.output_rows.rows is None:
+        if self.method is None and self.output_rows.rows is None:
             raise NotSupported(f"{what} need outputs in coordinates.")
 
     def _require_likelihood(self, name: str) -> None:
@@ -548,17 +542,17 @@ class Factorization:
     @property
     def has_closed_forms(self) -> bool:
         """Whether left-out models, variances and likelihoods are available in closed form."""
-        return len(self.parts) > 0 and self.output_rows.rows is not None
+        return self.method is None and self.output_rows.rows is not None
 
     @property
     def leaves_out(self) -> bool:
         """Whether left-out predictions are available, in closed form or by refits."""
-        return len(self.parts) > 0 or (self.method is not None and self.method.leaves_out)
+        return self.method is None or self.method.leaves_out
 
     @property
     def coupled(self) -> bool:
         """Whether directions have no weights on examples; true for a `SolutionMethod` alone."""
-        return not self.parts or not self.parts[0].has_weights
+        return self.method is not None or not self.parts[0].has_weights
 
     @property
     def scale(self) -> float:
@@ -566,7 +560,7 @@ class Factorization:
 
         K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs.
         """
-        if self.method is not None and not self.parts:
+        if self.method is not None:
             return self.method.scale()
         scaled = lengths_sum = 0.0
         for part in self.parts:

@@ -28,7 +28,7 @@ import numpy as np
 from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import adjoint
 from .factorization import Factorization
-from .left_out import LeaveOneOut, members_by_size
+from .left_out import LeaveOneOut, divide_by_positive, members_by_size
 
 RIDGE = "alpha"
 """The name of the ridge among the parameters; no kernel has a parameter of this name."""
@@ -160,8 +160,7 @@ class RidgeObjective:
 
     def solve_group_blocks(self, e: Array) -> Array:
         """Divide e by the diagonal of the inverse (K ⊗ B + αI)⁻¹, entry by entry."""
-        rest = self.part.residual_leverages(self.alpha)
-        return self.alpha * e / self.xp.where(rest > 0, rest, self.xp.ones_like(rest))
+        return self.alpha * divide_by_positive(e, self.part.residual_leverages(self.alpha))
 
     def outer_products_times_basis(self, a: Array, e: Array, F: Array) -> Array:
         """Multiply the eigenvectors by products of a and e, sum over directions, scale by F.

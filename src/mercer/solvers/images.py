@@ -46,5 +46,4 @@ def images(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
     found = factor(with_images(problem), replace(want, moves=True))
     kernel = found.problem.kernel
-    original, number = replace(problem, kernel=kernel), found.problem.n // problem.n
-    return replace(found, problem=original, images=found.problem, copies=number)
+    return replace(found, problem=replace(problem, kernel=kernel), images=found.problem)

@@ -46,8 +46,7 @@ class LeaveOneOut:
         """Yield the left-out residuals of all rows for each ridge parameter."""
         if self.members is None:
             for R, rest in self.part.residual_path(alphas):
-                xp = namespace(rest)
-                yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
+                yield divide_by_positive(R, rest)
             return
         for ridges in blocks(len(alphas), self._ridges_at_once()):
             R = None
@@ -159,14 +158,10 @@ def solve_groups_by_woodbury(
     return xp.stack(found)
 
 
-def residuals_and_degrees_of_freedom(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
-    """Return the residuals, and the residual degrees of freedom tr(I - H) of each direction.
-
-    Generalised cross-validation divides by the mean of 1 - H_ii over all parts, which does not
-    depend on the basis of the outputs.
-    """
-    R, rest = next(part.residual_path([alpha]))
-    return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
+def divide_by_positive(R: Array, rest: Array) -> Array:
+    """Return R / rest, or R where `rest` is not positive."""
+    xp = namespace(rest)
+    return R / xp.where(rest > 0, rest, xp.ones_like(rest))
 
 
 def solve_systems(rest: Array, R: Array) -> Array:
@@ -213,7 +208,7 @@ def left_out_noise_variances(
     """
     found = []
     for one in parts:
-        noise = _noise_and_log_dets(one, alpha, one.group_labels(problem))[0]
+        noise = _noise_and_log_dets(one, problem, alpha)[0]
         found.append(np.tile(noise, one.slots.width)[None, :])
     return join_in_order(found, order)[0]
 
@@ -230,7 +225,7 @@ def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) ->
     """
     total = 0.0
     for one in parts:
-        noise, logs = _noise_and_log_dets(one, alpha, one.group_labels(problem))
+        noise, logs = _noise_and_log_dets(one, problem, alpha)
         n, q = one.shape
         noise = np.maximum(noise, np.finfo(float).tiny)
         density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
@@ -239,24 +234,17 @@ def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) ->
 
 
 def _noise_and_log_dets(
-    part: Part, alpha: float, groups: np.ndarray | None
+    part: Part, problem: Problem, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return noise variances and sums of log det(I - H_gg) over groups g, one per direction.
 
     H_gg is the block of the smoother over the rows of group g; without groups, over each row.
     """
-    if groups is not None:
-        return _group_noise_and_log_dets(part, alpha, groups)
-    R, rest = (host(A) for A in next(iter(part.residual_path([alpha]))))
-    rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
-    return (abs(R) ** 2 / rest).mean(axis=0), np.log(rest).sum(axis=0)
-
-
-def _group_noise_and_log_dets(
-    part: Part, alpha: float, groups: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return noise variances and sums of log det(I - H_gg), one per direction, for given groups."""
-    R = next(part.residual_path([alpha]))[0]
+    R, rest = next(part.residual_path([alpha]))
+    groups = part.group_labels(problem)
+    if groups is None:
+        R, rest = host(R), np.broadcast_to(np.maximum(host(rest), np.finfo(float).eps), R.shape)
+        return (abs(R) ** 2 / rest).mean(axis=0), np.log(rest).sum(axis=0)
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])
     for members in members_by_size(groups):

@@ -21,7 +21,7 @@ from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..operators import Moments
-from ..problem import Problem, Side, Want
+from ..problem import Problem, Want
 from .exact import exact_spectrum, factor_projected, factor_separable
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization, Solution, SolutionMethod
@@ -105,20 +105,10 @@ class Refit(SolutionMethod):
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
         """Return a `Refit` without the masked examples, and their projected inputs and indices."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
-        problem = self.problem
-        labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
-        weights = None if problem.weights is None else problem.weights[train]
-        X, y = problem.inputs, problem.outputs
-        training = replace(
-            problem,
-            inputs=Side(X.kernel, take(X.items, train) if not X.kernel.pairwise else X.items),
-            outputs=replace(y, items=take(y.items, train), sample=None),
-            labels=labels,
-            weights=weights,
-        )
-        spectrum, Z = self._spectrum_of_fold(train, test, weights)
-        V = take(self.output_rows.coordinates, train)
-        output_rows = OutputRows.centred(V, weights, problem.intercept, self.output_rows.frame)
+        training = self.problem.subset(train)
+        spectrum, Z = self._spectrum_of_fold(train, test, training.weights)
+        V, frame = take(self.output_rows.coordinates, train), self.output_rows.frame
+        output_rows = OutputRows.centred(V, training.weights, training.intercept, frame)
         loss_weights = None if self.weights is None else self.weights[train]
         return type(self)(training, spectrum, output_rows, self.n_folds, loss_weights), Z, test
 

@@ -156,7 +156,7 @@ class FeatureSolution(SolutionMethod):
     def __init__(self, problem: Problem, stream: StreamMoments):
         self.problem, self.stream = problem, stream
 
-    def solution(self, alpha: float) -> Solution | None:
+    def solution(self, alpha: float) -> Solution:
         """Solve the normal equations at the ridge `alpha`, and return the fitted map g."""
         m, gathered, (a, b) = self.stream.moments, self.problem.gathered, self.stream.origins
         coef = gathered.inputs.solve(m.uu, m.vu, alpha)
