@@ -52,7 +52,7 @@ class Frame:
 
     def points_inner(self, C: Array, D: Array) -> Array:
         """Return the inner products of points with coordinates C (rows) and D (columns)."""
-        return C @ namespace(D).matrix_transpose(D)
+        return C @ D.T
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Return weights W and outputs y_i: the point with coordinates C[t] is Σ_i W_ti Φ(y_i)."""
@@ -149,7 +149,7 @@ class SpanFrame(Frame):
 
     def points_inner(self, C: Array, D: Array) -> Array:
         """Return inner products C L Dᵀ of points C and D, with L the output Gram matrix."""
-        return self._times_gram(C) @ namespace(D).matrix_transpose(D)
+        return self._times_gram(C) @ D.T
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Return (C, training outputs), because coordinates are weights on training outputs."""
@@ -213,7 +213,7 @@ class Embedding(FromFile):
     def inner(self, Y: Items) -> Array:
         r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
-        return self.coordinates @ namespace(E).matrix_transpose(E)
+        return self.coordinates @ E.T
 
     def inner_points(self, other: Embedding) -> Array:
         r"""Return :math:`\langle g(x), g(x') \rangle` for these points and those of `other`."""
@@ -229,7 +229,7 @@ class Embedding(FromFile):
         r"""Return :math:`\lVert g(x) - \Phi(y) \rVert` for all points (rows) and outputs Y."""
         C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
-        D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
+        D2 = points[:, None] - 2.0 * (C @ E.T) + outputs[None, :]
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:

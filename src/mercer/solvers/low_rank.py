@@ -82,8 +82,7 @@ class InputRows:
             rest = weighted_mean(U - mean, weights)
             mean, rows = mean + rest, (U - mean) - rest
         rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
-        moment = namespace(rows).matrix_transpose(rows) @ rows
-        return cls(map, rows, mean, moment, weights, total)
+        return cls(map, rows, mean, rows.T @ rows, weights, total)
 
     @property
     def coordinates(self) -> Any:
@@ -97,19 +96,6 @@ class InputRows:
     def linear_map(self, coef: Array) -> FittedMap:
         """Return the map x ↦ u(x) @ coef and its mean over the training inputs."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
-
-
-@dataclass(frozen=True)
-class SpectrumArrays:
-    """Eigenvalues s and eigenvectors P of a moment UᵀU, and arrays with one row per example.
-
-    The arrays are the eigenvectors E and √w (`roots`) of `InputSpectrum`.
-    """
-
-    s: Array
-    P: Array
-    E: Array
-    roots: Array | None
 
 
 class LowRankSpectrum(InputSpectrum):
@@ -132,7 +118,7 @@ class LowRankSpectrum(InputSpectrum):
 
     cached_rows: InputRows | None = None
     """The value of `input_rows` once it is computed."""
-    cached: SpectrumArrays | None = None
+    cached: Any = None
     """The value of `factored` once it is computed."""
 
     def __init__(
@@ -151,18 +137,23 @@ class LowRankSpectrum(InputSpectrum):
         return self.cached_rows
 
     @property
-    def factored(self) -> SpectrumArrays:
+    def factored(self) -> tuple[Array, Array, Array]:
         """The eigenvalues s, the eigenvectors P and the basis E, computed on first use."""
         if self.cached is None:
             self.cached = self._factor_rows() if self.orthonormal else self._factor_moment()
         return self.cached
 
-    s = property(lambda self: self.factored.s)
-    P = property(lambda self: self.factored.P)
-    E = property(lambda self: self.factored.E)
-    roots = property(lambda self: self.factored.roots)
+    s = property(lambda self: self.factored[0])
+    P = property(lambda self: self.factored[1])
+    E = property(lambda self: self.factored[2])
     mean = property(lambda self: self.input_rows.mean)
     total = property(lambda self: self.input_rows.total)
+
+    @property
+    def roots(self) -> Array | None:  # type: ignore[override]
+        """The square roots of the sample weights as a column; None for equal weights."""
+        weights = self.input_rows.weights
+        return None if weights is None else like(np.sqrt(weights)[:, None], self.s)
 
     @property
     def constants(self) -> Constants | None:  # type: ignore[override]
@@ -197,7 +188,7 @@ class LowRankSpectrum(InputSpectrum):
         """Whether the columns of E and the constants are a complete basis of the rows."""
         return self.orthonormal and self.s.shape[0] + self.constant_count == self.size
 
-    def _factor_moment(self) -> SpectrumArrays:
+    def _factor_moment(self) -> tuple[Array, Array, Array]:
         """Return the spectrum by an eigendecomposition of the moment of the coordinates.
 
         Small eigenvalues of a stream are raised to the rounding error of the moment, because new
@@ -212,7 +203,7 @@ class LowRankSpectrum(InputSpectrum):
             xp, p = namespace(s), int(s.shape[0])
             floor = p * EPS * max(float(s[-1]), scale, SMALLEST_EIGENVALUE / EPS)
             s = xp.where(s > floor, s, xp.full_like(s, floor))
-        return self._with_basis(s, P, inputs)
+        return s, P, self._basis(s, P, inputs)
 
     def _rounding(self) -> float:
         """Return the norm of the rounding error of centred coordinates."""
@@ -221,7 +212,7 @@ class LowRankSpectrum(InputSpectrum):
             return 0.0
         return EPS * float(inputs.total * namespace(inputs.mean).sum(inputs.mean**2)) ** 0.5
 
-    def _factor_rows(self) -> SpectrumArrays:
+    def _factor_rows(self) -> tuple[Array, Array, Array]:
         """Return the spectrum by an SVD of the rows, accurate also for small eigenvalues.
 
         Constants are removed by a reflection as in exact fits: rounding errors of centred rows
@@ -231,27 +222,23 @@ class LowRankSpectrum(InputSpectrum):
         reduction = Reduction.of(inputs.weights, inputs.mean is not None, inputs.rows)
         rows = reduction.reduce_rows(inputs.rows)
         xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
-        Q, R = xp.linalg.qr(rows if tall else xp.matrix_transpose(rows))
+        Q, R = xp.linalg.qr(rows if tall else rows.T)
         left, sigma, Pt = xp.linalg.svd(R)
-        E, P = Q @ left, xp.matrix_transpose(Pt)
-        E, P = (E, P) if tall else (P, E)
+        E, P = (Q @ left, Pt.T) if tall else (Pt.T, Q @ left)
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding())
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
-        E = reduction.expand_rows(E[:, :kept])
-        return SpectrumArrays(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots)
+        return sigma[:kept] ** 2, P[:, :kept], reduction.expand_rows(E[:, :kept])
 
     @staticmethod
-    def _with_basis(s: Array, P: Array, inputs: InputRows) -> SpectrumArrays:
-        """Return the `SpectrumArrays` of `inputs`, given eigenvalues s and eigenvectors P."""
-        E = dense(inputs.rows @ P) / namespace(s).sqrt(s)
-        roots = None if inputs.weights is None else like(np.sqrt(inputs.weights)[:, None], E)
-        return SpectrumArrays(s, P, E, roots)
+    def _basis(s: Array, P: Array, inputs: InputRows) -> Array:
+        """Return the basis E of `inputs`, given eigenvalues s and eigenvectors P of the moment."""
+        return dense(inputs.rows @ P) / namespace(s).sqrt(s)
 
     def without_training_rows(self) -> LowRankSpectrum:
         """Return a copy without the training rows; predictions remain available."""
         other, E = LowRankSpectrum(None), self.E[:0, :]
         other.cached_rows = replace(self.input_rows, rows=E, moment=None, weights=None)
-        other.cached = replace(self.factored, E=E, roots=None)
+        other.cached = self.s, self.P, E
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:
@@ -259,7 +246,7 @@ class LowRankSpectrum(InputSpectrum):
         other = LowRankSpectrum(None)
         rows = centred_rows(self.input_rows.map, X, weights, self.mean)
         other.cached_rows = replace(self.input_rows, rows=rows, weights=weights, all_rows=False)
-        other.cached = self._with_basis(self.s, self.P, other.cached_rows)
+        other.cached = self.s, self.P, self._basis(self.s, self.P, other.cached_rows)
         return other
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
@@ -290,8 +277,11 @@ class LowRankSpectrum(InputSpectrum):
                 return inputs.linear_map(coef)
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
-        D = part.coefficients(alpha, Q)
-        return self.input_rows.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+        return self.input_rows.linear_map(self.on_features(part.coefficients(alpha, Q)))
+
+    def on_features(self, D: Array) -> Array:
+        """Convert coefficients D of projected inputs to coefficients of the features u(x)."""
+        return self.P @ (namespace(D).sqrt(self.s)[:, None] * D)
 
 
 def few_threads(rank: int | None) -> Any:
@@ -401,9 +391,8 @@ def ridge(moments: Moments, B: Any, alpha: float) -> Array:
     """
     s, P = eigh(moments.uu, "input moment", drop=False)
     b, Q = eigh(B, "output operator", drop=False)
-    transpose = namespace(moments.vu).matrix_transpose
     C = moments.vu if P is None else moments.vu @ P
-    C = C if Q is None else transpose(Q) @ C
-    C = transpose(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
+    C = C if Q is None else Q.T @ C
+    C = (b[:, None] * C / (b[:, None] * s[None, :] + alpha)).T
     C = C if P is None else P @ C
-    return C if Q is None else C @ transpose(Q)
+    return C if Q is None else C @ Q.T

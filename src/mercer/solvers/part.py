@@ -75,13 +75,12 @@ class Part:
     def at_ridge(self, alpha: float) -> Part:
         """Return a copy with an input spectrum for one alpha, if this is faster; else itself."""
         if alpha not in self._at_ridge:
-            made = (
-                self.spectrum.at_ridge(self.b, alpha) if self.equal_eigenvalues else self.spectrum
-            )
-            same = made is self.spectrum
-            self._at_ridge = {
-                alpha: self if same else replace(self, spectrum=made, known_projection=None)
-            }
+            made = self
+            if self.equal_eigenvalues:
+                spectrum = self.spectrum.at_ridge(self.b, alpha)
+                if spectrum is not self.spectrum:
+                    made = replace(self, spectrum=spectrum, known_projection=None)
+            self._at_ridge = {alpha: made}
         return self._at_ridge[alpha]
 
     # -- outputs -------------------------------------------------------------------------------
@@ -109,11 +108,8 @@ class Part:
     def projected(self) -> Array:
         """EᵀT, the targets T in the input eigenbasis E."""
         if self.known_projection is not None:
-            return (
-                self.known_projection()
-                if callable(self.known_projection)
-                else self.known_projection
-            )
+            known = self.known_projection
+            return known() if callable(known) else known
         if self.targets is None:
             return self._weight_columns(adjoint(self.spectrum.E))
         return self.spectrum.project_targets(self.T)
@@ -278,9 +274,7 @@ class Part:
         rest = rest - xp.sum(self.squared_basis, axis=1)
         lost = np.flatnonzero(host(rest < CANCELLED_FRACTION))
         if len(lost):
-            rest = put(
-                rest[:, None], lost, xp.sum(self.complement_columns(lost) ** 2, axis=0)[:, None]
-            )[:, 0]
+            rest = put(rest, lost, xp.sum(self.complement_columns(lost) ** 2, axis=0))
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def complement_columns(self, rows: np.ndarray) -> Array:

@@ -250,5 +250,5 @@ def _with_outputs(base: Factorization, output_rows: OutputRows) -> Factorization
     """Return a copy of a factorisation with other outputs and the same operator."""
     (part,) = base.parts
     T = base.to_directions(output_rows.rows)
-    inside = namespace(T).matrix_transpose(part.spectrum.E) @ T
+    inside = part.spectrum.E.T @ T
     return replace(base, output_rows=output_rows, parts=[Part(part.spectrum, part.b, T, inside)])

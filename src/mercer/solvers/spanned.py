@@ -59,7 +59,7 @@ class OutputGram:
             LM = self._unweighted_times(xp.concat([M, fractions], axis=1))
             self.means = LM[:, -1]
             self.level = float(fractions[:, 0] @ self.means)
-            LM = LM[:, :-1] - xp.matrix_transpose(fractions) @ LM[:, :-1]
+            LM = LM[:, :-1] - fractions.T @ LM[:, :-1]
         else:
             LM = self._unweighted_times(M)
         return LM if roots is None else roots * LM
@@ -102,7 +102,6 @@ class SpanMoments:
     def __init__(self, part: Part, problem: Problem):
         self.part, self.problem, self.gram = part, problem, OutputGram(problem)
         self.E = part.spectrum.E
-        self.transpose = namespace(self.E).matrix_transpose
 
     @cached_property
     def gram_times_basis(self) -> Array:
@@ -112,7 +111,7 @@ class SpanMoments:
     @cached_property
     def gram_in_basis(self) -> Array:
         """EᵀLE, the output Gram matrix L in the basis of input eigenvectors E."""
-        return self.transpose(self.E) @ self.gram_times_basis
+        return self.E.T @ self.gram_times_basis
 
     @cached_property
     def gram_times_basis_outside(self) -> Array:
@@ -125,18 +124,14 @@ class SpanMoments:
     @cached_property
     def unfitted_sqlengths(self) -> Array:
         """The squared norm of each output's component outside the input eigenvectors."""
-        xp, both = (
-            namespace(self.E),
-            self.gram_times_basis + self.gram_times_basis_outside,
-        )  # first: this computes the means
-        norms = self.gram.diagonal()
+        xp = namespace(self.E)
+        both = self.gram_times_basis + self.gram_times_basis_outside
+        norms = self.gram.diagonal()  # now that the means are computed
         left = norms - xp.sum(self.E * both, axis=1)
         lost = np.flatnonzero(host(left < CANCELLED_FRACTION * norms))
         if len(lost):  # the difference has lost its digits: compute rows of the projector
             R = self.part.complement_columns(lost)
-            left = put(left[:, None], lost, xp.sum(R * self.gram.gram_times(R), axis=0)[:, None])[
-                :, 0
-            ]
+            left = put(left, lost, xp.sum(R * self.gram.gram_times(R), axis=0))
         return xp.where(left > 0, left, xp.zeros_like(left))
 
     def sqlengths(self, alpha: float, averaged: bool) -> Array:
@@ -163,40 +158,34 @@ class SpanMoments:
         xp = namespace(shrunk)
         found = xp.sum((shrunk @ self.gram_in_basis) * shrunk, axis=1)
         if not self.part.spectrum.complete:
-            found = (
-                found
-                + 2.0 * xp.sum(shrunk * self.gram_times_basis_outside, axis=1)
-                + self.unfitted_sqlengths
-            )
+            outside = xp.sum(shrunk * self.gram_times_basis_outside, axis=1)
+            found = found + 2.0 * outside + self.unfitted_sqlengths
         rest = self.part.residual_leverages(alpha)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
         lost = np.flatnonzero(host(rest**2 < CANCELLED_FRACTION))
         if len(lost) and not self.part.spectrum.complete:
             exact = xp.linalg.diagonal(self._block_of_products(alpha, lost))
-            found = put(found[:, None], lost, exact[:, None])[:, 0]
+            found = put(found, lost, exact)
         rest = xp.mean(rest) if averaged else rest
         return found / (rest * rest)
 
     def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         """Return the squared norms of left-out residuals if groups are left out together."""
-        xp, transpose = namespace(shrunk), self.transpose
+        xp = namespace(shrunk)
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for rows in (rows for same in members_by_size(groups) for rows in same):
-            G = take(shrunk, rows)
-            N = G @ self.gram_in_basis @ transpose(G)
+            E, G = take(self.E, rows), take(shrunk, rows)
+            N = G @ self.gram_in_basis @ G.T
             if not self.part.spectrum.complete:
-                E, complement = take(self.E, rows), take(self.gram_times_basis_outside, rows)
-                cross = G @ transpose(complement)
-                outside = self.gram.block(rows) - E @ transpose(take(self.gram_times_basis, rows))
-                N = N + cross + transpose(cross) + outside - complement @ transpose(E)
-            rest = self.part.residual_blocks([alpha], rows[None, :], take(self.E, rows))[
-                0, 0, 0, :, :
-            ]
+                complement = take(self.gram_times_basis_outside, rows)
+                cross = G @ complement.T
+                outside = self.gram.block(rows) - E @ take(self.gram_times_basis, rows).T
+                N = N + cross + cross.T + outside - complement @ E.T
+            rest = self.part.residual_blocks([alpha], rows[None, :], E)[0, 0, 0, :, :]
             if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED_FRACTION:
                 N = self._block_of_products(alpha, rows)
-            half = transpose(xp.linalg.solve(rest, N))
-            found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
-            lengths = put(lengths[:, None], rows, found[:, None])[:, 0]
+            found = xp.linalg.diagonal(xp.linalg.solve(rest, xp.linalg.solve(rest, N).T))
+            lengths = put(lengths, rows, found)
         return lengths
 
     def _block_of_products(self, alpha: float, rows: np.ndarray) -> Array:
@@ -206,8 +195,8 @@ class SpanMoments:
         """
         (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
         roots = self.part.spectrum.roots
-        R = R if roots is None else R / self.transpose(roots)
-        return R @ self.gram.gram_times(self.transpose(R))
+        R = R if roots is None else R / roots.T
+        return R @ self.gram.gram_times(R.T)
 
     def points(self, alpha: float) -> Embedding:
         """Return the left-out predictions as weights on the training outputs, (n, n)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, sliced
-from .._base.linalg import EPS
+from .._base.linalg import EPS, inner_product
 from .._base.symmetric import trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
@@ -102,8 +102,8 @@ class StreamMoments:
 
     def _moments_with(self, problem: Problem, T: Array) -> tuple[InputRows, Array]:
         """Return the moments UᵀU (in `InputRows`) and UᵀV of inputs and outputs; T is not used."""
-        inputs, vu = self._moment_only(problem), self.moments.vu
-        return replace(inputs, moment=inputs.moment + 0.0), namespace(vu).matrix_transpose(vu)
+        inputs = self._moment_only(problem)
+        return replace(inputs, moment=inputs.moment + 0.0), self.moments.vu.T
 
     def factorization(
         self,
@@ -113,7 +113,7 @@ class StreamMoments:
         alpha: float | None = None,
     ) -> Factorization:
         """Return the factorisation of the stream; `alpha` is the ridge of a learnt operator."""
-        m, xp = self.moments, namespace(self.moments.vu)
+        m = self.moments
         if problem.kernel.operator.uniform is None:
             vu = self._cross_moment_in_basis(spectrum)
             rotated = Moments(m.n, spectrum.s, vu, m.vv)
@@ -123,8 +123,8 @@ class StreamMoments:
             found = factor_separable(problem, spectrum, output_rows, m)
             found.parts[0].known_projection = partial(self._projected_outputs, spectrum)
         Q, vv = found.Q, m.vv
-        vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
-        found.parts[0].stream_totals = float(m.pairs), xp.linalg.diagonal(vv)
+        vv = vv if Q is None else Q.T @ vv @ Q
+        found.parts[0].stream_totals = float(m.pairs), namespace(vv).linalg.diagonal(vv)
         return found
 
     def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:
@@ -133,10 +133,9 @@ class StreamMoments:
 
     def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
         """Return EᵀV, the outputs V of all pairs in the basis of input eigenvectors E."""
-        xp = namespace(self.moments.vu)
         return (
-            xp.matrix_transpose(self._cross_moment_in_basis(spectrum))
-            / xp.sqrt(spectrum.s)[:, None]
+            self._cross_moment_in_basis(spectrum).T
+            / namespace(spectrum.s).sqrt(spectrum.s)[:, None]
         )
 
     def _without_rounding(self, vu: Array) -> Array:
@@ -175,11 +174,9 @@ def held_out_risk(factorization: Factorization, held_out: Any, alpha: float) -> 
     spectrum: Any = one.spectrum
     means, moments = StreamMoments.of(factorization.problem).means, held_out.moments
     moments = moments.about(*means) if means else moments
-    D = one.coefficients(alpha, factorization.Q)
-    C = spectrum.P @ (namespace(D).sqrt(spectrum.s)[:, None] * D)
-    xp = namespace(C)
-    rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
-    return max(0.0, trace(moments.vv) + float(xp.sum(rest * C))) / moments.n
+    C = spectrum.on_features(one.coefficients(alpha, factorization.Q))
+    rest = moments.uu @ C - 2.0 * moments.vu.T
+    return max(0.0, trace(moments.vv) + inner_product(rest, C)) / moments.n
 
 
 @dataclass(frozen=True)

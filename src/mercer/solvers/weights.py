@@ -90,8 +90,8 @@ class DualWeights(FeatureMap):
         """Return the weights of the predictions g(a) on the training outputs, one row per input."""
         gram = self.factored[0]
         K = gram.kernel_values(A)
-        transpose, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
-        C = transpose(weighted(self.solve(weighted(transpose(K)))))
+        weighted = gram.reduction.weighted
+        C = weighted(self.solve(weighted(K.T))).T
         if not self.intercept:
             return C
         if self.sample_weight is None:
@@ -207,5 +207,5 @@ def left_out_weights(problem: Problem, alpha: float) -> Array:
     P = dual.solve(like(np.eye(problem.n), factor.factor))
     R, roots = solve_diagonal_blocks(P, P, problem.groups), gram.reduction.roots
     if roots is not None:
-        R = R * namespace(R).matrix_transpose(roots) / roots
+        R = R * roots.T / roots
     return like(np.eye(problem.n), R) - R
