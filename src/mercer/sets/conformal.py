@@ -26,7 +26,7 @@ from .choices import check_parameters, score_for_kind
 from .lists import CandidateScore, ListScore, positions_in
 from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
-from .scales import LeftOutScale, PosteriorScale, ResidualScale, left_out_errors, residual_scale
+from .scales import PosteriorScale, ResidualScale, left_out_errors, residual_scale
 from .scores import AroundScore, BandScore
 from .shapes import contain, in_output_form, size
 from .views import (
@@ -269,14 +269,10 @@ class ConformalSets(FromFile, BaseEstimator):
         points = left_out_points(model)
         self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)
-        scale: Any = self._scale(lambda: points, X, y, labels)
-        if isinstance(scale, PosteriorScale):
-            scale = LeftOutScale(model.fitted_, scale.by_location)
-            unit = scale.at_training_inputs()
-        else:
-            unit = None if scale is None else scale.at(X)
+        scale, fitted = self._scale(lambda: points, X, y, labels), model.fitted_
+        unit = None if scale is None else scale.at_left_out(fitted, X)
         scores = self.score_.scores(points, model.outputs_, unit)
-        weights, fitted = row_weights(model.fitted_.problem.left_out_labels), model.fitted_
+        weights = row_weights(fitted.problem.left_out_labels)
         self.radii_ = JackknifeRadii(
             model, fitted, self.score_, scale, scores, weights, self.level_
         )

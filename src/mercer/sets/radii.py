@@ -15,7 +15,7 @@ from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore
-from .scales import LeftOutScale, ResidualScale
+from .scales import PosteriorScale, ResidualScale
 from .scores import AroundScore, Score
 from .weights import (
     column_quantiles,
@@ -190,7 +190,7 @@ class JackknifeRadii(Reducible):
     model: Any
     fitted: Fitted
     score: Score
-    scale: LeftOutScale | ResidualScale | None
+    scale: PosteriorScale | ResidualScale | None
     scores: np.ndarray
     weights: np.ndarray
     level: float
@@ -207,17 +207,12 @@ class JackknifeRadii(Reducible):
         if isinstance(self.score, CandidateScore):
             return self._radii_of_lists(self.score, points, moves)
         assert isinstance(self.score, AroundScore)
-        units = self._units(X, checked)
-        sizes = ((rows, self.score.move_sizes(host(move), points)) for rows, move in moves)
-        return np.concatenate([self._half_widths(size, units(rows)) for rows, size in sizes])
-
-    def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
-        """Return a function from slices of X to the units of scores under all left-out models."""
-        if isinstance(self.scale, LeftOutScale):
-            return self.scale.at(checked)
-        if self.scale is None:
-            return lambda rows: None
-        return self.scale.at(X)[:, None].__getitem__
+        units = None if self.scale is None else self.scale.without_groups(self.fitted, X)
+        found = []
+        for rows, move in moves:
+            sizes = self.score.move_sizes(host(move), points)
+            found.append(self._half_widths(sizes, None if units is None else units(rows)))
+        return np.concatenate(found)
 
     def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
         """Return for each input the half-width of a set that contains its jackknife+ set.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Array, Items, count, host
+from .._base.arrays import Items, count, host
 from .._base.errors import NotSupported
 from .._base.folds import FOLDS, fold_numbers
 from ..estimators.fitted import Fitted
@@ -36,12 +36,17 @@ NARROWING = 7.0
 class PosteriorScale:
     """Scale of radii: the posterior standard deviation of a new output.
 
+    Under the model that leaves a group G out, the variance in units of the noise is
+    v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the operator: w are the
+    weights of the training outputs in g(x), H those at the training inputs.
+    It depends on inputs alone, so that jackknife+ with scores in these units is proven.
+
     Attributes
     ----------
     view
         The model that sets are around.
     by_location
-        Whether deviations are needed at each location.
+        Whether deviations are needed at each location of an output, rather than in total.
     """
 
     view: ModelView
@@ -54,42 +59,28 @@ class PosteriorScale:
         deviations = np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
         return deviations.reshape(len(deviations), -1) if self.by_location else deviations
 
+    def at_left_out(self, fitted: Fitted, X: Items) -> np.ndarray:
+        """Return the standard deviation at each training input if its group is left out."""
+        units = self.without_groups(fitted, X)
+        return np.stack([units(slice(i, i + 1))[0, i] for i in range(count(X))])
 
-@dataclass(frozen=True)
-class LeftOutScale:
-    """Scale of radii: standard deviations of a new output under all left-out models.
+    def without_groups(self, fitted: Fitted, X: Items) -> Units:
+        """Return a function from slices of X to standard deviations under all left-out models.
 
-    Each of these models leaves one group G out. In units of the noise, the variance is
-    v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the operator: w are the
-    weights of the training outputs in g(x), H those at the training inputs.
-    It depends on inputs alone, so that jackknife+ with scores in these units is proven.
-
-    Attributes
-    ----------
-    fitted
-        The model, prepared by `with_groups`.
-    by_location
-        Whether deviations are needed at each location of an output, rather than in total.
-    """
-
-    fitted: Fitted
-    by_location: bool
-    unproven: ClassVar[str] = ""
-
-    def at(self, X: Items) -> Units:
-        """Return a function from slices of X to standard deviations under all left-out models."""
-        posterior = self.fitted.posterior()
-        parts, alpha = posterior.factorization, self.fitted.alpha
-        problem = self.fitted.problem
+        `fitted` is the model, prepared by `with_groups`.
+        """
+        model, problem, posterior = self.view.model, fitted.problem, fitted.posterior()
+        parts, alpha = posterior.factorization, fitted.alpha
         if parts.coupled or problem.symmetry is not None:
             reason = f"{problem.kernel} couples all output components"
             raise NotSupported(
                 f"{reason if parts.coupled else 'the model has symmetries'}: left-out models have "
                 'no standard deviations then. Use calibration="split", or scale="flat".'
             )
+        X = model._check_inputs(model.input_kernel_, X, reset=False)
         hats = parts.weights_along(problem.inputs.items, alpha)
-        weights = parts.weights_along(X, alpha)
-        added = [self._added_variance(*pair) for pair in zip(hats, weights, strict=True)]
+        pairs = zip(hats, parts.weights_along(X, alpha), strict=True)
+        added = [_added_variance(host(H), host(W), problem.groups) for H, W in pairs]
         variances = host(parts.variance(X, alpha))
         share = posterior.to_outputs() ** 2 if self.by_location else None
 
@@ -101,20 +92,14 @@ class LeftOutScale:
 
         return units
 
-    def _added_variance(self, H: Array, W: Array) -> np.ndarray:
-        """Return the variance added by leaving out each example's group, (inputs, examples).
 
-        `H` and `W` have the weights of examples in predictions at training and at new inputs.
-        """
-        H, W, labels = host(H), host(W), self.fitted.problem.groups
-        added = W * solve_diagonal_blocks(np.eye(len(H)) - H, W.T, labels).T
-        return added if labels is None else added @ (labels[:, None] == labels[None, :])
+def _added_variance(H: np.ndarray, W: np.ndarray, labels: np.ndarray | None) -> np.ndarray:
+    """Return the variance added by leaving out each example's group, (inputs, examples).
 
-    def at_training_inputs(self) -> np.ndarray:
-        """Return the standard deviation at each training input if its group is left out."""
-        units = self.at(self.fitted.problem.inputs.items)
-        n = len(self.fitted.problem.left_out_labels)
-        return np.stack([units(slice(i, i + 1))[0, i] for i in range(n)])
+    `H` and `W` have the weights of examples in predictions at training and at new inputs.
+    """
+    added = W * solve_diagonal_blocks(np.eye(len(H)) - H, W.T, labels).T
+    return added if labels is None else added @ (labels[:, None] == labels[None, :])
 
 
 @dataclass(frozen=True)
@@ -151,6 +136,14 @@ class ResidualScale:
         if self.model is not None:
             size = np.exp(self.exponent * host(self.model.predict(self.view.inputs(X))))
         return np.reshape(size, (-1,) + (1,) * self.shape.ndim) * self.shape
+
+    def at_left_out(self, fitted: Fitted, X: Items) -> np.ndarray:
+        """Return the unit at each training input, the same for the model that leaves it out."""
+        return self.at(X)
+
+    def without_groups(self, fitted: Fitted, X: Items) -> Units:
+        """Return a function from slices of X to units, the same for all left-out models."""
+        return self.at(X)[:, None].__getitem__
 
 
 def residual_scale(
