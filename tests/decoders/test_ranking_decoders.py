@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from mercer import KernelDependency
 from mercer.decoders import Assignment, Borda, Kemeny, natural
-from mercer.decoders._kemeny import best_order, integer_order, order_value, subset_orders
+from mercer.decoders._kemeny import (
+    best_order,
+    order_by_integer_programme,
+    order_value,
+    subset_orders,
+)
 from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit
 from mercer.kernels import Hamming, Kendall, Linear, Spearman
@@ -66,7 +71,7 @@ def test_every_route_to_an_order_is_exact(m, seed, whole):
     for order, proved in (
         (subset_orders(W[None])[0], True),
         best_order(W, None),
-        integer_order(W, None),
+        order_by_integer_programme(W, None),
     ):
         assert sorted(order) == list(range(m))
         assert order_value(W, order) == pytest.approx(best)
@@ -77,7 +82,7 @@ def test_many_labels_by_integer_programme():
     rng = np.random.default_rng(0)
     W = rng.normal(size=(17, 17))
     W = W - W.T
-    order, proved = integer_order(W, None)
+    order, proved = order_by_integer_programme(W, None)
     assert proved
     assert order_value(W, order) == pytest.approx(order_value(W, subset_orders(W[None])[0]))
 
@@ -91,7 +96,7 @@ def noisy_order(m, noise, seed=0):
 
 def test_a_hundred_labels_with_circles():
     W = noisy_order(100, 1.0)
-    order, proved = integer_order(W, None)
+    order, proved = order_by_integer_programme(W, None)
     assert proved
     before, after = order[:-1], order[1:]
     assert (W[before, after] >= 0).all()  # no two neighbours are better the other way round
@@ -100,7 +105,7 @@ def test_a_hundred_labels_with_circles():
 
 def test_larger_circles_are_not_solved():
     W = noisy_order(301, 3.0)
-    order, proved = integer_order(W, None)
+    order, proved = order_by_integer_programme(W, None)
     assert not proved
     assert sorted(order) == list(range(301))
 

@@ -227,7 +227,10 @@ def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
 
 
 def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Any]:
-    """Return functions without arguments that construct a kernel on texts, by family name."""
+    """Return functions without arguments that construct a kernel on texts, by family name.
+
+    `sentences` says whether texts have several words, and `many` whether there are many rows.
+    """
     words = {"words": lambda: TfIdf(rank=TEXT_COMPONENTS if many else None)} if sentences else {}
     if many:
         return {**words, "letters": lambda: TfIdf("letters", 3, 4, TEXT_COMPONENTS // 2)}

@@ -41,7 +41,10 @@ def climb(
 def _climb_one_way(
     number: int, at: int, model: Any, step: int, fit: Callable, compare: Callable
 ) -> tuple[int, Any]:
-    """Fit choices from index `at` on while they improve; return the best index and its model."""
+    """Fit choices from index `at` on while they improve; return the best index and its model.
+
+    `step` is 1 or -1, the direction; the other arguments are those of `climb`.
+    """
     while 0 <= at + step < number:
         other = fit(at + step)
         better, clearly = (False, False) if other is None else compare(other, model)

@@ -308,7 +308,7 @@ def _is_array_of_numbers(value: Any) -> bool:
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:
-    """Return a text that names the chosen model, or the models of a blend with their weights."""
+    """Return a text that names the model of the family `best`, or the models of a blend."""
     models = {family: round_numbers(row["model"]) for family, row in search.rows.items()}
     if best != "blend":
         return models[best]

@@ -155,7 +155,7 @@ def _count_empty_cells(table: Table, name: Name) -> str:
 
 
 def _describe_range(values: np.ndarray, notation: str) -> str:
-    """Return the smallest and the largest value as text, as numbers, dates or durations."""
+    """Return the smallest and the largest value as text: numbers, dates or durations."""
     low, high = float(np.min(values)), float(np.max(values))
     if is_date(notation):
         first, last = write_dates(np.array([low, high]), "text", with_times=False)

@@ -190,7 +190,8 @@ class Outputs(BaseEstimator):
     def format_one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one output to the form in which `predict` returns it.
 
-        For outputs of a table, this is a cell, or a dictionary of cells if columns are several.
+        If outputs have column names (`named`), this is a cell, or a dictionary of cells if columns
+        are several; otherwise an entry of `array_of`.
         """
         batch = _batch_of_one(item)
         if not named:

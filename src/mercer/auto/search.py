@@ -233,7 +233,7 @@ class Search:
     def _add_to_leaderboard(
         self, family: str, model_name: str, model: Any, pairs: Pairs
     ) -> dict[str, Any]:
-        """Score the left-out predictions of a model, and add its row to the leaderboard."""
+        """Score the left-out predictions of a model; return its row, added to the leaderboard."""
 
         def class_probabilities() -> tuple[np.ndarray, np.ndarray]:
             """Return the classes and the left-out class probabilities."""

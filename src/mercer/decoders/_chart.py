@@ -135,7 +135,10 @@ class Chart:
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
     def _best_child_value(self, span: tuple[int, int], p: int, position: int, height: int) -> float:
-        """Return the largest value of a subtree over a span that may be child `position` of p."""
+        """Return the largest value of a subtree over a span that may be child `position` of p.
+
+        `height` is that of the state (see `State`).
+        """
         key = (*span, p, position)
         if height or key not in self._best_child:
             children = self._children(span, p, position, height)
@@ -148,7 +151,10 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, position: int, height: int
     ) -> list[tuple[float, State]]:
-        """Return (gain, state) of each subtree over a span that may be child `position` of p."""
+        """Return (gain, state) of each subtree over a span that may be child `position` of p.
+
+        Below a state of positive height, only states of the next lower height are children.
+        """
         gains = self._gains_below(p, position)
         return [
             (gains[child[1]], child)

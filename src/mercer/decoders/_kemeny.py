@@ -117,15 +117,15 @@ def _component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarra
     """Return the best order in a strong component of the wins, and whether it is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
-    return integer_order(W, time_limit)
+    return order_by_integer_programme(W, time_limit)
 
 
-def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order found by integer linear programming, and whether it is proved.
+def order_by_integer_programme(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
+    """Return the best order for preferences W by integer programming, and whether it is proved.
 
     The variables are x_ij = 1 where i is before j, and no three labels may make a cycle. Cycles are
     forbidden one by one, as solutions contain them, first with real variables, then with integers.
-    An order that reaches the value of a relaxed programme is optimal.
+    An order that reaches the value of a relaxed programme is optimal. `time_limit` is in seconds.
     """
     best = np.argsort(W.sum(axis=0), kind="stable")
     if len(W) > PROGRAMME:
@@ -163,7 +163,8 @@ class _OrderingProgramme:
     def solve(self, integral: bool, seconds: float) -> tuple[np.ndarray, float] | None:
         """Return the optimal variables x_ij (is i before j?) and their value; None if out of time.
 
-        With `integral` the variables are integers, else real numbers in [0, 1].
+        With `integral` the variables are integers, else real numbers in [0, 1]. `seconds` is the
+        time limit.
         """
         solution = milp(
             -self.gain,

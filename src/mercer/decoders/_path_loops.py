@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.loops import compiled, parallel
 
-Paths = namedtuple("Paths", "starts target chain roots worth kappa bonus")
+Paths = namedtuple("Paths", "starts target chain roots length_weights kappa bonus")
 """The arrays of a `PathGraph`, and the parameters of the score.
 
 These are the weight of n-grams by length, the similarity `kappa` of two positions by distance, and
@@ -76,29 +76,33 @@ def _add_windows(cells, width, value, shift, out):
 
 
 @parallel
-def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
+def edge_scores(
+    start, stop, T, known, level, suffix, length_weights, offsets, width, cells, fronts, backs
+):
     """Write the score of the n-grams that end with each edge into `fronts` and `backs`.
 
     fronts[t, e, i] has the part for point t that depends on the position i of the symbol of edge e,
     and backs[t, e, b] the part that depends on the number b of symbols after it. With width 0
     positions do not count. The n-grams that end with an edge are its own one and those of the edge
-    suffix[e], which comes before e.
+    suffix[e], which comes before e. `known`, `level` and `suffix` are those of the `PathGraph`, T
+    has the features of the points, n-grams of level m have the weight length_weights[m] and numbers
+    from offsets[m] on, and `cells` is the number of positions.
     """
     longest = fronts.shape[2]
     for t in range(start, stop):
         for e in range(len(known)):
             front, back, m = fronts[t, e], backs[t, e], level[e]
             for i in range(longest):
-                front[i] = -worth[m] + (fronts[t, suffix[e], i] if m > 0 else 0.0)
+                front[i] = -length_weights[m] + (fronts[t, suffix[e], i] if m > 0 else 0.0)
                 back[i] = backs[t, suffix[e], i] if m > 0 else 0.0
-            if known[e] < 0 or worth[m] == 0.0:
+            if known[e] < 0 or length_weights[m] == 0.0:
                 continue
             gram = offsets[m] + known[e]
             if width == 0:
                 for i in range(longest):
-                    front[i] += 2.0 * np.sqrt(worth[m]) * T[t, gram]
+                    front[i] += 2.0 * np.sqrt(length_weights[m]) * T[t, gram]
                 continue
-            value = 2.0 * np.sqrt(worth[m] / (2.0 * width))
+            value = 2.0 * np.sqrt(length_weights[m] / (2.0 * width))
             own = T[t, 2 * cells * gram : 2 * cells * (gram + 1)]
             _add_windows(own[:cells], width, value, m, front)
             _add_windows(own[cells:], width, value, 0, back)
@@ -108,7 +112,8 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 def _bound_remaining_score(front, back, graph, length, ahead):
     """Write upper bounds of the score from position i to the end into `ahead[i, state]`.
 
-    The symbols follow `state`. The bounds ignore the penalty of repeated n-grams.
+    The symbols follow `state`. The bounds ignore the penalty of repeated n-grams. `front` and
+    `back` are the `edge_scores` of one point, and `graph` is a `Paths`.
     """
     n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
@@ -130,11 +135,11 @@ def _repeat_penalty(edges, i, e, graph):
     penalty, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
-        if gram < 0 or graph.worth[m] == 0.0:
+        if gram < 0 or graph.length_weights[m] == 0.0:
             continue
         for j in range(i):
             if chain[edges[j], m] == gram:
-                penalty += 2.0 * graph.worth[m] * graph.kappa[i - j]
+                penalty += 2.0 * graph.length_weights[m] * graph.kappa[i - j]
     return penalty
 
 
@@ -143,7 +148,8 @@ def _best_path(front, back, graph, length, ahead, best, budget, edges, found):
     """Write the best path of the given length into `found`, by depth-first branch and bound.
 
     Only paths of a value above `best` count. Returns the best value, whether it is above `best`,
-    and the number of nodes visited, at most `budget` + 1.
+    and the number of nodes visited, at most `budget` + 1. `front` and `back` are the `edge_scores`
+    of one point, `ahead` has the bounds of the remaining score, and `edges` is a buffer.
     """
     starts, target = graph.starts, graph.target
     position = np.zeros(length + 1, dtype=np.int64)
@@ -197,7 +203,8 @@ def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends,
     """Write the best path of each predicted point, over all lengths, into `paths` and `ends`.
 
     `ends` gets the length of the path; `values` and `proved` get the score of the path, and whether
-    it is proved to be the best. Points are start, …, stop - 1.
+    it is proved to be the best. Points are start, …, stop - 1. `fronts` and `backs` are those of
+    `edge_scores`, `shortest` is the smallest length, and `budget` the largest number of prefixes.
     """
     longest = fronts.shape[2]
     states = len(graph.starts) - 1

@@ -78,7 +78,10 @@ def merge_best(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _merge_single(earlier: Best | None, S: Array, offset: int) -> Best:
-    """Return the best of the `earlier` candidate and a block of scores S, for each point."""
+    """Return the best of the `earlier` candidate and a block of scores S, for each point.
+
+    The arguments are those of `merge_best`.
+    """
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
@@ -91,7 +94,10 @@ def _merge_single(earlier: Best | None, S: Array, offset: int) -> Best:
 
 
 def _merge_numpy(earlier: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    """Return the best k of the `earlier` candidates and a block of scores S in numpy."""
+    """Return the best k of the `earlier` candidates and a block of scores S, for numpy arrays.
+
+    The arguments are those of `merge_best`.
+    """
     indices, both = _masked_entries(S, _may_be_best(earlier, S, k), offset)
     if earlier is not None:
         indices, both = np.hstack([earlier[0], indices]), np.hstack([earlier[1], both])
@@ -110,7 +116,10 @@ def _may_be_best(earlier: Best | None, S: np.ndarray, k: int) -> np.ndarray:
 
 
 def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
-    """Return indices and scores of the masked entries of S, left-aligned and padded with -inf."""
+    """Return indices and scores of the entries of S in the mask `hit`, left-aligned in each row.
+
+    Scores are padded with -inf; the index of column j is j + offset.
+    """
     row, column = np.nonzero(hit)
     counts = np.bincount(row, minlength=len(S))
     slot = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -121,7 +130,10 @@ def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
 
 
 def _merge_foreign(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best k of the `earlier` candidates and a block of scores S in another library."""
+    """Return the best k of the `earlier` candidates and a block of scores S, for other arrays.
+
+    The arguments are those of `merge_best`.
+    """
     xp, (rows, columns) = namespace(S), S.shape
     indices = xp.arange(offset, offset + columns, device=device(S))[None, :]
     indices = xp.broadcast_to(indices, (rows, columns))

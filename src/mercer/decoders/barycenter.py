@@ -189,7 +189,7 @@ class GromovWassersteinBarycenter(Decoder):
 
 
 def _with_node_numbers(X: np.ndarray, width: int) -> np.ndarray:
-    """Return the node features X with a small one-hot code of each node's number appended.
+    """Return the node features X with a small one-hot code of the node number, `width` columns.
 
     POT starts with every node matched to all others, where the iteration would stay for graphs
     whose nodes are alike. The numbers make the nodes differ.

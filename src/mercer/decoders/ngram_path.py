@@ -167,19 +167,19 @@ class NGramPath(Decoder):
         from ._path_loops import Paths, best_paths
 
         lengths = self._spectrum.lengths()
-        worth = np.zeros(self._spectrum.n)
-        worth[np.array(list(lengths)) - 1] = list(lengths.values())
-        n, graph = len(points), self.graph_
+        weights = np.zeros(self._spectrum.n)
+        weights[np.array(list(lengths)) - 1] = list(lengths.values())
+        n, graph, kappa = len(points), self.graph_, self._position_similarities()
         results = [
             (np.zeros((n, self.longest_), dtype=np.int64), np.zeros(n, dtype=np.int64),
              np.zeros(n), np.zeros(n, dtype=bool))
             for _ in bonuses
         ]  # fmt: skip
         for rows, T in feature_blocks(points, self.kernel_, POINTS_BY_POSITION):
-            scores = self._edge_scores(T, worth)
+            scores = self._edge_scores(T, weights)
             for result, bonus in zip(results, bonuses, strict=True):
-                worths = worth, self._position_similarities(), float(bonus * worth.sum())
-                paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *worths)
+                parameters = weights, kappa, float(bonus * weights.sum())
+                paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *parameters)
                 limits = int(self.min_length), int(self.max_nodes)
                 best_paths(*scores, paths, *limits, *(part[rows] for part in result))
         return [
@@ -188,7 +188,7 @@ class NGramPath(Decoder):
         ]
 
     def _as_strings(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return paths of the given lengths as strings in the form of the training outputs."""
+        """Return the paths (rows up to ends[t]) as strings like the training outputs."""
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
@@ -203,10 +203,11 @@ class NGramPath(Decoder):
         width = self._spectrum.width
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
-    def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the edges by position from the start, and by position from the end.
+    def _edge_scores(self, T: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the score of each edge of the graph by position from the start and from the end.
 
-        Row t of T has the features of point t, and worth[m - 1] is the weight of m-grams. Both
+        An edge appends a symbol, and its score is that of the n-grams that end there. Row t of T
+        has the features of point t, and weights[m - 1] is the weight of m-grams. Both
         results have the shape (points, edges, positions).
         """
         from ._path_loops import edge_scores
@@ -216,12 +217,12 @@ class NGramPath(Decoder):
         sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
         offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
         width = int(kernel.width or 0)
-        cells = kernel.cells(kernel.longest_) if width else 0
+        cells = kernel.n_positions(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)
         fronts, backs = np.empty(shape), np.empty(shape)
         expected = sum(sizes) * (2 * cells if width else 1)
         if T.shape[1] != expected:
             raise ValueError(f"points must have {expected} features, got {T.shape[1]}.")
         edges = graph.known, graph.level, graph.suffix
-        edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
+        edge_scores(T, *edges, weights, offsets, width, cells, fronts, backs)
         return fronts, backs

@@ -207,7 +207,8 @@ class TreeChart(Decoder):
         """Return the completed search for the best trees at one point g.
 
         Productions are first allowed only below those that they were seen below. If no tree can be
-        derived so, all productions with the right label are allowed.
+        derived so, all productions with the right label are allowed. `symbols` are those that the
+        leaves must spell, and `incumbent` is the score of the best training tree.
         """
         size = self.max_size or rules.largest
         for only_seen in (True, False):

@@ -122,7 +122,7 @@ def stable_hash(label: Any) -> np.uint64:
 
 
 def mix_bits(x: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Mix the bits of 64-bit words by a seeded bijection (SplitMix64).
+    """Return the 64-bit words x with their bits mixed by a seeded bijection (SplitMix64).
 
     Sums of such words identify multisets of words.
     """

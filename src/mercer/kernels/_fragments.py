@@ -15,7 +15,8 @@ def _pair_kernel(
     It is the sum of C(u, v) over the inner nodes u of the first and v of the second tree. The first
     tree has the inner nodes i to i_end - 1 in postorder; a_production[u] is the production of node
     u, and a_child[a_pointer[u]:a_pointer[u + 1]] are its inner children. The arguments from j to
-    b_child describe the second tree. C is a buffer for the values C(u, v).
+    b_child describe the second tree. `decay` is the factor for each production of a fragment, and C
+    is a buffer for the values C(u, v).
 
     Equal productions have the same number of children, and leaves at the same positions, so that
     their inner children correspond in order.
@@ -51,7 +52,8 @@ def subset_tree_gram(
     Tree i of the first batch has the inner nodes a_start[i] to a_start[i + 1] - 1. Node u has the
     production a_production[u] and the inner children a_child[a_pointer[u]:a_pointer[u + 1]]. The
     arguments b_start to b_child describe the second batch.
-    If `symmetric`, the batches are the same and half of the pairs is computed.
+    `decay` is the factor for each production of a fragment. If `symmetric`, the batches are the
+    same and half of the pairs is computed.
     """
     largest = int(np.diff(b_start).max(initial=0))
     # The decay is complex for derivatives by complex steps.
@@ -93,6 +95,8 @@ def _fill_gram(
     """Write rows start to stop - 1 of K, the subset-tree kernel of trees a (rows) and b (columns).
 
     If `symmetric`, a and b are the same trees: only j <= i is computed, and copied to K[j, i].
+    `largest` is the largest number of inner nodes of a tree in b. The other arguments are those of
+    `subset_tree_gram`.
     """
     for i in range(start, stop):
         C = np.full((a_start[i + 1] - a_start[i], largest), 0.0 * decay)
@@ -127,7 +131,10 @@ def subset_tree_diag(a_start, a_production, a_pointer, a_child, decay):
 
 @parallel
 def _fill_diag(start, stop, a_start, a_production, a_pointer, a_child, decay, out):
-    """Write the subset-tree kernel of trees start to stop - 1 with themselves to out."""
+    """Write the subset-tree kernel of trees start to stop - 1 with themselves to out.
+
+    The arguments are those of `subset_tree_diag`.
+    """
     for i in range(start, stop):
         C = np.full((a_start[i + 1] - a_start[i], a_start[i + 1] - a_start[i]), 0.0 * decay)
         out[i] = _pair_kernel(
@@ -150,7 +157,8 @@ def _fill_diag(start, stop, a_start, a_production, a_pointer, a_child, decay, ou
 def subtree_hashes(label, pointer, child):
     """Return a hash of the subtree below each node, and the size of the subtree.
 
-    Nodes are in postorder; the children of node i are child[pointer[i]:pointer[i + 1]].
+    Nodes are in postorder. Node i has the hash label[i] of its label, and the children
+    child[pointer[i]:pointer[i + 1]].
     """
     hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
     for i in range(len(label)):

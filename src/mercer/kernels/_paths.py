@@ -8,7 +8,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _mix_bits(x):
-    """Mix the bits of a 64-bit word by a bijection."""
+    """Return the 64-bit word x with its bits mixed by a bijection."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -19,9 +19,10 @@ def _mix_bits(x):
 def _breadth_first_search(source, first, end, pointer, target, edge, distance, path, queue):
     """Write distances and path hashes from node `source`; return the number of nodes reached.
 
-    The nodes that were reached are the first ones of `queue`. Without edge labels (`edge` is empty)
-    the hash depends on the distance only. The hash of a node is computed from the sum over its
-    predecessors, which all leave the queue before it.
+    The graph has the nodes first to end - 1; `pointer`, `target` and `edge` are those of
+    `path_features`. The nodes that were reached are the first ones of `queue`. Without edge labels
+    (`edge` is empty) the hash depends on the distance only. The hash of a node is computed from the
+    sum over its predecessors, which all leave the queue before it.
     """
     for v in range(first, end):
         distance[v - first] = -1
@@ -64,7 +65,10 @@ def path_features(start, pointer, target, edge):
 def _fill_path_features(
     begin, end, start, pointer, target, edge, owner, first, last, paths, offset
 ):
-    """Write the path features of graphs begin to end - 1 to owner, first, last and paths."""
+    """Write the path features of graphs begin to end - 1 to owner, first, last and paths.
+
+    Those of graph g begin at offset[g]. The other arguments are those of `path_features`.
+    """
     for g in range(begin, end):
         size = start[g + 1] - start[g]
         distance = np.empty(size, dtype=np.int64)

@@ -28,8 +28,9 @@ def overlaps(a_start, a_mass, a_weight, b_start, b_mass, b_weight, width, slope,
     """Return the overlap of all pairs of mass spectra of two batches.
 
     Spectrum i of the first batch has the masses a_mass[a_start[i]:a_start[i + 1]], and weights at
-    the same indices; b_start, b_mass and b_weight describe the second batch. If `symmetric`, the
-    batches are the same and half of the pairs is computed.
+    the same indices; b_start, b_mass and b_weight describe the second batch. `width` and `slope`
+    are those of `overlap`. If `symmetric`, the batches are the same and half of the pairs is
+    computed.
     """
     kind = np.result_type(a_weight, slope)
     K = np.zeros((len(a_start) - 1, len(b_start) - 1), kind)
@@ -52,7 +53,10 @@ def overlaps(a_start, a_mass, a_weight, b_start, b_mass, b_weight, width, slope,
 def _fill_overlaps(
     start, stop, a_start, a_mass, a_weight, b_start, b_mass, b_weight, width, slope, symmetric, K
 ):
-    """Write the overlaps of spectra start to stop - 1 with all others to rows of K."""
+    """Write the overlaps of spectra start to stop - 1 with all others to rows of K.
+
+    The arguments are those of `overlaps`.
+    """
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = overlap(
@@ -84,7 +88,10 @@ def self_overlaps(a_start, a_mass, a_weight, width, slope):
 
 @parallel
 def _fill_self_overlaps(start, stop, a_start, a_mass, a_weight, width, slope, out):
-    """Write the overlap of each of the spectra start to stop - 1 with itself to out."""
+    """Write the overlap of each of the spectra start to stop - 1 with itself to out.
+
+    The arguments are those of `overlaps`.
+    """
     for i in range(start, stop):
         out[i] = overlap(
             a_mass,

@@ -15,7 +15,7 @@ def add_shared_ngrams(
     A pair of occurrences adds value[gram] (κ(difference of positions from the front) + κ(difference
     from the back)) / 2. The occurrences of sequence i are starts[i]:starts[i + 1] of grams, front
     and back; those of n-gram g in the other batch are columns[g]:columns[g + 1] of rows,
-    their_front and their_back.
+    their_front and their_back. kappa[d] is κ(d).
     """
     for i in range(start, stop):
         for a in range(starts[i], starts[i + 1]):
@@ -63,8 +63,9 @@ def fill_weighted_degree(
     """Write the weighted-degree kernel with shifts of all pairs of sequences to out.
 
     Sequence i is flat[starts[i]:starts[i + 1]]. weight_by_length[r] is the weight of the end of a
-    run of r equal symbols, and gamma[|shift|] the weight of a shift. If `symmetric`, both batches
-    are the same and half of the pairs is computed.
+    run of r equal symbols, and gamma[|shift|] the weight of a shift. `their_flat` and
+    `their_starts` describe the other batch. If `symmetric`, both batches are the same and half of
+    the pairs is computed.
     """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
@@ -111,8 +112,9 @@ def fill_subsequence_gram(
 ):
     """Write the gap-weighted subsequence kernel of all pairs of sequences to out.
 
-    Sequence i is flat[starts[i]:starts[i + 1]]; subsequences of `first` to n symbols count. If
-    `symmetric`, both batches are the same and half of the pairs is computed.
+    Sequence i is flat[starts[i]:starts[i + 1]]; `their_flat` and `their_starts` describe the other
+    batch. Subsequences of `first` to n symbols count, and each symbol covered has the factor
+    `decay`. If `symmetric`, both batches are the same and half of the pairs is computed.
     """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]

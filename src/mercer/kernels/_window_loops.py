@@ -31,6 +31,7 @@ def _symbol_code(flat, first, last, position):
 def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
     """Write a 64-bit key of each window around each position to keys[position, window].
 
+    Position n is at positions[n] in sequence rows[n]; sequence i is flat[starts[i]:starts[i + 1]].
     Two keys are equal if the symbols at the positions, the windows and the symbols in the windows
     are equal.
     """

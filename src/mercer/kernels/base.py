@@ -213,7 +213,7 @@ class Kernel(BaseEstimator):
         return self.finite_values(K)
 
     def finite_values(self, K: Array) -> Array:
-        """Return a matrix of kernel values as floats; raise an error unless all are finite.
+        """Return the kernel values K as floats; raise an error unless all are finite.
 
         NumPy arrays become double precision: in single precision a kernel would seem indefinite.
         """

@@ -61,11 +61,11 @@ class Scaled(OfValues):
     fourier = property(lambda self: self._scaled_capability(self.inner.fourier))
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) by the inner k(a, b), and None twice."""
         return self._factor() * C, None, None
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) by the inner k(a_i, a_i)."""
         return self._factor() * c
 
     @property
@@ -145,11 +145,11 @@ class Power(OfValues):
     fourier = property(lambda self: self._capability_power(self.inner.fourier))
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) by the inner k(a, b), and None twice."""
         p = self._degree()
         return C * p * self.inner._gram(A, B) ** (p - 1), None, None
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) by the inner k(a_i, a_i)."""
         p = self._degree()
         return c * p * self.inner._diag(A) ** (p - 1)

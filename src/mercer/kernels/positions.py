@@ -206,7 +206,10 @@ class Positions(Kernel):
 
 
 def _position_symbol_bags(codes: Codes, size: int, longest: int) -> Bags:
-    """Return the (position, symbol) features of sequences as bags, up to position `longest`."""
+    """Return the features (position, symbol) of sequences as bags, up to position `longest`.
+
+    `size` is the number of symbols; symbol c at position p has the key p · size + c.
+    """
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
     n = len(codes.lengths)

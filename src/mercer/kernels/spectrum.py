@@ -167,7 +167,7 @@ class Spectrum(Kernel):
         return out
 
     def _sorted_occurrences(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
-        """Return all n-gram occurrences, as `occurrences` does, sorted by n-gram or by item."""
+        """Return `occurrences` sorted by item, or by n-gram if `by_gram`."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
         return [column[order] for column in (rows, ids, front, back)]
@@ -188,7 +188,7 @@ class Spectrum(Kernel):
         weights_of_ngrams = self.ngram_weights(ngrams)
         if self.width is None:
             return Bags(rows, ids, np.sqrt(weights_of_ngrams)[ids], len(A), len(weights_of_ngrams))
-        width, cells = integer(self.width, "width"), self.cells(longest)
+        width, cells = integer(self.width, "width"), self.n_positions(longest)
         at = np.stack(positions)[:, :, None] + np.arange(width)
         columns = (ids[:, None] * 2 + np.arange(2)[:, None, None]) * cells + at
         values = np.sqrt(weights_of_ngrams / (2.0 * width))[ids][:, None]
@@ -229,8 +229,11 @@ class Spectrum(Kernel):
 
     # -- features -----------------------------------------------------------------------------
 
-    def cells(self, longest: int) -> int:
-        """Return the number of positions, from either end, that the features distinguish."""
+    def n_positions(self, longest: int) -> int:
+        """Return how many positions, from either end, the features distinguish.
+
+        `longest` is the length of the longest sequence.
+        """
         return longest + integer(self.width, "width") - 1
 
     @property

@@ -64,14 +64,14 @@ class OfValues(Wrapper):
     """
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values.
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) by inner k(a, b), k(a, a) and k(b, b).
 
-        They are those in the inner k(a, b), k(a, a) and k(b, b); None stands for zero.
+        None stands for zero.
         """
         raise NotImplementedError
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) by the inner k(a_i, a_i)."""
         return 0.0 * c  # by default, the diagonal is constant
 
     @property

@@ -93,7 +93,7 @@ class Normalized(OfValues):
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) by inner k(a, b), k(a, a) and k(b, b)."""
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M, xp = C * left[:, None] * right[None, :], namespace(C)
         diagonal_weights = -0.5 * M * self.inner._gram(A, B)
@@ -166,7 +166,7 @@ class Gaussian(OfValues):
         return self.inner._diag(A) * 0.0 + 1.0
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) by inner k(a, b), k(a, a) and k(b, b)."""
         M, xp = C * self._gram(A, B) / fitted_scale(self) ** 2, namespace(C)
         return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
 

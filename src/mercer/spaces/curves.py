@@ -27,7 +27,10 @@ class Curves(Vectors):
         self.grid = grid
 
     def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:  # type: ignore[override]
-        """Check curves; return an array with one row of grid values per curve."""
+        """Check curves; return an array with one row of grid values per curve.
+
+        Errors name the batch `name` and the kernel `owner`.
+        """
         grid = None if self.grid is None else as_grid(self.grid)
         rows = on_grid(A, grid, name, owner)
         if getattr(rows, "ndim", 2) > 2:

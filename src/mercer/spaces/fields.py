@@ -129,7 +129,10 @@ class Fields(Vectors):
 
 
 def _one_per_axis(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
-    """Return `value` as a tuple of one finite number per axis; a single number is repeated."""
+    """Return `value` as a tuple of `number` finite numbers; a single number is repeated.
+
+    If `positive`, they must be positive. `name` is that of the parameter, for errors.
+    """
     given = np.asarray(value, dtype=float).reshape(-1)
     values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
     valid = len(values) == number and all(

@@ -143,12 +143,18 @@ def f1(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -
 
 
 def hamming(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """Return the fraction of labels on whose membership two sets agree, given their sizes."""
+    """Return the fraction of labels on whose membership two sets agree.
+
+    The arguments are those of `f1`, and the number of all labels.
+    """
     return 1.0 - (predicted + true - 2 * both) / labels
 
 
 def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """Return 1 where the predicted set equals the true set, else 0, given their sizes."""
+    """Return 1 where the predicted set equals the true set, else 0.
+
+    The arguments are those of `f1`.
+    """
     return ((both == predicted) & (both == true)).astype(float)
 
 

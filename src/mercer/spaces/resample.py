@@ -75,7 +75,8 @@ class Resample(TransformerMixin, BaseEstimator):
 def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
     """Return curves as rows of values on the grid; rows of values are returned unchanged.
 
-    Pairs (t, values) are interpolated linearly.
+    Pairs (t, values) are interpolated linearly. Errors name the batch `name` and the kernel
+    `owner`.
     """
     if is_foreign(A) or not (is_grid_data(A) or _are_pairs(A)):
         return A
@@ -128,7 +129,7 @@ def wrong_length_message(name: str, i: int, got: int, wanted: int) -> str:
 
 
 def require_complete_rows(rows: Items, grid: np.ndarray | None, name: str) -> None:
-    """Raise an error if rows have different lengths or missing values."""
+    """Raise an error unless rows have the length of the grid, or one length, and no NaN."""
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
         wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
@@ -198,7 +199,10 @@ def _interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) 
 
 
 def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve's points t, sorted and without repeats, and the mean value at each."""
+    """Return a curve's points t, sorted and without repeats, and the mean value at each.
+
+    `which` is what error messages call the curve.
+    """
     known = ~np.isnan(v)
     t, v = t[known], v[known]
     if not (np.isfinite(t).all() and np.isfinite(v).all()):
@@ -210,7 +214,10 @@ def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return the smoothing spline of a curve (t, v) at x; linear with fewer than 5 points."""
+    """Return the values at x of the smoothing spline of a curve (t, v); None as penalty is "gcv".
+
+    Curves with fewer than `SPLINE_POINTS` points are interpolated linearly.
+    """
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)
     return make_smoothing_spline(t, v, lam=penalty)(x)

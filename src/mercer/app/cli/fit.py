@@ -136,7 +136,10 @@ def fit(
 def _choose_columns(
     model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool
 ) -> Any:
-    """Set the inputs and the output of a model by the options; return the columns it uses."""
+    """Set the inputs and the output of a model by the options; return a table of their columns.
+
+    If `drop`, rows with empty cells are left out.
+    """
     from ...auto.kinds.guess import with_guesses
 
     outputs = model._output_names(table)

@@ -117,7 +117,10 @@ def _is_safe(facts: dict[str, Any]) -> bool:
 
 
 def to_stdout(data: bytes, binary: bool = False) -> None:
-    """Write bytes to standard output; escape control characters if it is a terminal."""
+    """Write bytes to standard output; escape control characters if it is a terminal.
+
+    A terminal cannot show `binary` data, which is an error.
+    """
     if sys.stdout is None:
         raise ValueError("standard output is closed: name a file with -o.")
     if not sys.stdout.isatty():

@@ -31,7 +31,10 @@ class LabelComparison:
 
 
 def figures_or_rows(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> dict[str, list]:
-    """Return {"figures": …} or {"rows": …}, which compare some predictions with the truth."""
+    """Return {"figures": …} or {"rows": …}, which compare left-out predictions with the truth.
+
+    They show rows from small to large `errors`.
+    """
     draw = _DRAW_BY_KIND.get(model.outputs_.kind_)
     rows = _quantile_rows(errors, FIGURES)
     if draw is not None:

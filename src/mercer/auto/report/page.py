@@ -127,7 +127,7 @@ def _importance_rows(model: Any) -> list[dict[str, Any]]:
 
 
 def _bar_of(score: float, kind: str = "") -> Bar:
-    """Return a bar whose length is a score, clipped to [0, 1]."""
+    """Return a bar whose length is a score, clipped to [0, 1]; `kind` is its style."""
     return Bar(min(max(float(np.nan_to_num(score)), 0.0), 1.0), kind)
 
 

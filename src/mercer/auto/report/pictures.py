@@ -43,7 +43,10 @@ class Picture:
 def draw_picture(
     name: str, draw: Callable[[Any], None], size: tuple[float, float] = (3.2, 2.3), css: str = ""
 ) -> Picture:
-    """Return a picture of what `draw` plots on matplotlib axes."""
+    """Return a picture of what `draw` plots on matplotlib axes.
+
+    `size` is in inches, and `css` is the class of the style sheet that sets its width.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -92,7 +92,8 @@ def read_parquet(data: bytes, name: str) -> Table:
 def _index_first(names: list[str], metadata: Any) -> list[str]:
     """Return column names with the columns of the pandas index first, as in CSV files.
 
-    pandas writes them last. An index without a name, such as row numbers, is left out.
+    pandas writes them last, and names them in `metadata`. An index without a name, such as row
+    numbers, is left out.
     """
     described = metadata.get("index_columns") if isinstance(metadata, dict) else None
     index = [name for name in names if name in (described or ())]

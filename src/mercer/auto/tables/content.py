@@ -79,7 +79,7 @@ def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
 
 
 def check_memory(name: str, needed: int) -> None:
-    """Raise an error if reading a table needs more bytes than there is free memory."""
+    """Raise an error if the table `name` needs more bytes than there is free memory."""
     if needed > available():
         raise BadTable(
             f"{name} takes about {needed / 1e9:.1f} GB in memory, where {available() / 1e9:.1f} GB "
@@ -106,7 +106,10 @@ def _read_bytes(path: str | Path, name: str) -> bytes:
 
 
 def _read_to_end(file: Any, name: str, packed: int = 0) -> bytes:
-    """Read a file object to its end; raise an error before memory runs out."""
+    """Read a file object to its end; raise an error before memory runs out.
+
+    `packed` is the size of the file in bytes if it is being unpacked, else 0.
+    """
     pieces, size, most = [], 0, available() / MEMORY_DIVISOR
     while piece := file.read(PIECE):
         pieces.append(piece)

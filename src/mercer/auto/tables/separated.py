@@ -79,7 +79,7 @@ def table_of_rows(
 
 
 def _csv_reader(text: str, separator: str, strict: bool = False) -> Any:
-    """Return a CSV reader of a text."""
+    """Return a `csv.reader` of a text; if `strict`, it raises an error for bad quotes."""
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 

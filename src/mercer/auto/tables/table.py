@@ -204,7 +204,10 @@ class Table:
 
 
 def check_unique_names(names: Sequence[Name], source: str, file: bool = True) -> None:
-    """Raise an error if a column name occurs more than once."""
+    """Raise an error if a column name occurs more than once.
+
+    `source` is the name of the table in messages, and `file` says whether it is a file.
+    """
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]

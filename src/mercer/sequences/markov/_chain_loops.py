@@ -60,7 +60,10 @@ def add_loss(nodes, gold):
 
 @compiled
 def best_paths(nodes, edges, starts, paths):
-    """Write the best labelling of each chain into `paths`; chain i is starts[i]:starts[i + 1]."""
+    """Write the best labelling of each chain into `paths`; chain i is starts[i]:starts[i + 1].
+
+    `nodes` and `edges` are the scores of `best_path`, for all chains end to end.
+    """
     for i in range(len(starts) - 1):
         here = slice(starts[i], starts[i + 1])
         best_path(nodes[here], edges, paths[here])
@@ -70,7 +73,8 @@ def best_paths(nodes, edges, starts, paths):
 def total_hinge(nodes, edges, starts, gold):
     """Return the sum over chains of the hinge loss max_y Δ(y_i, y) + score(y) - score(y_i).
 
-    y_i is the true labelling of chain i, in `gold`, and Δ the Hamming loss.
+    y_i is the true labelling of chain i, in `gold`, and Δ the Hamming loss. The other arguments
+    are those of `best_paths`.
     """
     total = 0.0
     path = np.empty(len(gold), dtype=gold.dtype)

@@ -106,7 +106,9 @@ def take_pairwise_steps(
 ):
     """Move dual weight from the worst to the best active labelling by exact line searches.
 
-    `values` are the scores of the labellings with their loss; `change` collects the change of A.
+    `values` are the scores of the labellings with their loss, `gap` is the gap that Viterbi found,
+    and `steps` the largest number of steps. `nodes` and `edges` are the scores of labels in this
+    chain, K is its Gram matrix, and `change` collects the change of A.
     """
     for step in range(steps):
         best, worst = np.argmax(values), -1
@@ -129,7 +131,7 @@ def take_pairwise_steps(
 
 @compiled
 def drop_unused_labellings(paths, weights, size):
-    """Remove the labellings without dual weight from `paths`; return how many remain."""
+    """Remove labellings without dual weight from the first `size`; return how many remain."""
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
@@ -158,7 +160,8 @@ def update_chain(
     """Improve the dual variables of one chain; return its gap and number of active labellings.
 
     The gap is the chain's part of the duality gap. If it is at most `small`, nothing changes. It is
-    `NO_ROOM` if `paths` is full.
+    `NO_ROOM` if `paths` is full. The chain begins at position `first` and has the true labels
+    `gold`; `size` is its number of active labellings, and `steps` the number of pairwise steps.
     """
     last = first + len(gold)
     nodes = node_scores(rows, gram, W, first, last)
@@ -195,7 +198,8 @@ def update_chains(
 ):  # fmt: skip
     """Improve the dual variables of chains in the given order; return how many were updated.
 
-    It stops early when `paths` has no room for another labelling.
+    It stops early when `paths` has no room for another labelling. The arguments are those of
+    `update_chain`, for all chains: chain i has the positions starts[i]:starts[i + 1].
     """
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]

@@ -96,7 +96,8 @@ def tier_feature_key(state, symbols, kind):
 def tier_states(flat, starts, kinds, states):
     """Write the tier state (the last vowels) before each symbol and at the end of each output.
 
-    Symbol j of output p has row starts[p] + p + j. Unknown symbols leave the state unchanged.
+    Output p is flat[starts[p]:starts[p + 1]], and its symbol j has row starts[p] + p + j. Unknown
+    symbols leave the state unchanged. `kinds` is `Tiers.symbol_kinds`.
     """
     for p in range(len(starts) - 1):
         state = 0
@@ -111,7 +112,8 @@ def tier_states(flat, starts, kinds, states):
 def history_keys(pairs, features, histories, states, n_symbols, keys):
     """Write the hash key of each (output history, input feature) pair at each position.
 
-    The rows of `pairs` are (history, column of `features`).
+    The rows of `pairs` are (history, column of `features`). `histories` and `states` are those of
+    `Contexts.output_histories` at each position, and `n_symbols` is the number of output symbols.
     """
     for n in range(len(features)):
         for f in range(len(pairs)):

@@ -26,7 +26,11 @@ def ngram_step(logp, nexts, state, symbol):
 
 @compiled
 def log_probabilities(logp, nexts, start, flat, starts, total):
-    """Write the n-gram log-probability of each sequence, with that of its end, into `total`."""
+    """Write the n-gram log-probability of each sequence, with that of its end, into `total`.
+
+    Sequence p is flat[starts[p]:starts[p + 1]], and `start` is the state before it. `logp` and
+    `nexts` are the tables of `ngram_step`.
+    """
     for p in range(len(starts) - 1):
         state, total[p] = np.int64(start), 0.0
         for i in range(starts[p], starts[p + 1]):

@@ -41,9 +41,9 @@ def score_outputs(
 ):
     """Write the score of the best segmentation of each given output into chunks into `out`.
 
-    Output p belongs to input owner[p]. Partial segmentations that score lower than the best one by
-    more than `margin` are dropped. `histories` and `tiers` are those of
-    `Contexts.output_histories` for the outputs.
+    Output p is y[y_starts[p]:y_starts[p + 1]] and belongs to input owner[p]. Partial segmentations
+    that score lower than the best one by more than `margin` are dropped. `histories` and `tiers`
+    are those of `Contexts.output_histories` for the outputs.
     """
     longest = positions.chunks.shape[1] - 1
     for p in range(start, stop):
@@ -119,7 +119,8 @@ def insert_hypothesis(v, event, past, values, pasts):
 def joint_scores(start, stop, positions, model, y, y_starts, owner, out):
     """Write the joint log-probability of each output with its input, at the best segmentation.
 
-    Output p is scored with input owner[p] of `positions`. The search is a beam search that keeps
+    Output p is y[y_starts[p]:y_starts[p + 1]], and its input is number owner[p] of `positions`. The
+    search is a beam search that keeps
     `HYPOTHESES` histories at each position of an output.
     """
     for p in range(start, stop):

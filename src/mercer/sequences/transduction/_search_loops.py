@@ -36,7 +36,10 @@ Language = namedtuple("Language", "logp nexts start histories tier weight trie")
 
 @inlined
 def add_coefficients(key, weight, keys, table, offset, coef, scores):
-    """Add `weight` times the coefficients of the feature `key` to the scores of output chunks."""
+    """Add `weight` times the coefficients of the feature `key` to the scores of output chunks.
+
+    `keys`, `table`, `offset` and `coef` are those of `Emissions`.
+    """
     row = find_key(keys, table, key)
     if row >= 0:
         for c in range(min(len(scores), len(coef) - offset[row])):
@@ -48,7 +51,8 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
     """Add the scores of output chunks at the positions start, …, stop - 1 to `scores`.
 
     A chunk is the output that one input symbol emits. Those of position n have
-    scores[starts[n]:starts[n + 1]].
+    scores[starts[n]:starts[n + 1]]. Feature f of position n has the key features[n, f] and the
+    value weights[f] · values[n, f]. The other arguments are those of `add_coefficients`.
     """
     for n in range(start, stop):
         of_chunks, of_features = scores[starts[n] : starts[n + 1]], values[n % len(values)]
@@ -139,8 +143,8 @@ def argsort_descending(values):
 def select_hypotheses(scores, merged, outputs, k, beam):
     """Return the indices of the best hypotheses: at most `k` per state, and `beam` in total.
 
-    Hypotheses are in the same state if their keys in `merged` are equal. Of hypotheses with equal
-    keys in `outputs`, only the best is returned.
+    Hypothesis e has the score scores[e]. Hypotheses are in the same state if their keys in `merged`
+    are equal. Of hypotheses with equal keys in `outputs`, only the best is returned.
     """
     n, size = 0, 2
     while size < 2 * len(scores):

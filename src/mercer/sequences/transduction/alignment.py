@@ -131,7 +131,7 @@ class Lattice:
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
-        """Return the lattice of pairs with inputs `source` and outputs `target`."""
+        """Return the lattice of encoded inputs and outputs, with chunks of up to `longest`."""
         n, m = source.lengths, target.lengths
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
@@ -195,7 +195,10 @@ class Lattice:
             return np.append(np.log(probability), -np.inf)
 
     def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the expected count of each (symbol, chunk) (E step), and the log-likelihood."""
+        """Return the expected count of each (symbol, chunk) (E step), and the log-likelihood.
+
+        `probability` is p(chunk | symbol) of each of them.
+        """
         logp, grid = self._log_probability(probability), self.grid
         before = [np.where(grid.offset == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
@@ -217,7 +220,10 @@ class Lattice:
         return counts[:-1], float(likelihoods.sum())
 
     def best_lengths(self, probability: np.ndarray) -> np.ndarray:
-        """Return the output-chunk lengths of the most probable segmentation of every pair."""
+        """Return the chunk lengths of the most probable segmentation of every output.
+
+        `probability` is p(chunk | symbol) of each (symbol, chunk).
+        """
         logp, grid = self._log_probability(probability), self.grid
         values, choices = np.where(grid.offset == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):

@@ -62,7 +62,10 @@ def location_columns(inputs: EncodedInputs) -> Columns:
 
 
 def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
-    """Return the first and the last n symbols of the input as attributes of its positions."""
+    """Return the first and the last n symbols of the input as attributes of its positions.
+
+    If `backward`, the sequences are in reverse order.
+    """
     codes, rows = inputs.source, inputs.source.rows
     columns = {}
     for end, from_last in (("last", not backward), ("first", backward)):

@@ -50,6 +50,7 @@ class Confidence:
         """Return log-probabilities of the listed outputs; the last column is for all others.
 
         Row i of `scores` has the scores of input i, best first, and -inf after the last output.
+        lengths[i] is the length of input i.
         """
         top = np.where(np.isfinite(scores[:, :1]), scores[:, :1], 0.0)
         second = np.hstack([scores, np.full_like(top, -np.inf)])[:, 1:2]

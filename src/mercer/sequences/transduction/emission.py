@@ -152,7 +152,10 @@ class Emissions:
         return scores, starts
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the log-priors of all output chunks at all positions, in the order of `scores`."""
+        """Return the prior of each entry of `scores` for the given input symbols.
+
+        `starts` is the second result of `scores`.
+        """
         return self.prior[self._chunk_entries(symbols, starts)]
 
     def _chunk_entries(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -217,7 +220,8 @@ class NumberedFeatures:
 def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1.0) -> Any:
     """Return a sparse matrix with one row per position and one entry per kept feature.
 
-    `kept` is a mask, (positions, kinds); `columns` has the columns of its entries, row by row.
+    `kept` is a mask, (positions, kinds); `columns` has the columns of its entries, row by row, and
+    `data` their values. `width` is the number of columns.
     """
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     entries = np.full(len(columns), data, dtype=np.float32)
@@ -314,7 +318,8 @@ def _assemble_emissions(
 ) -> Emissions:
     """Return the `Emissions` made of the (keys, coefficients) in `blocks`, one per symbol.
 
-    `lists` and `priors` have the chunks of each symbol and their priors.
+    `lists` and `priors` have the chunks of each symbol and their priors; `shared` is the map that
+    all letters share, or None.
     """
     offsets, total = [], 0
     for keys, coef in blocks:

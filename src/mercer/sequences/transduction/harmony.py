@@ -82,7 +82,8 @@ def _leading_eigenvectors(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.n
 def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the classes after moving symbols into the class of most of their neighbours.
 
-    The sign of an eigenvector is uncertain for rare symbols.
+    The sign of an eigenvector is uncertain for rare symbols. `classes` has the class of each symbol
+    of the alphabet; `symbols` and `rows` are those of `_different_neighbours`.
     """
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     first, second = np.concatenate([a, b]), np.concatenate([b, a])
@@ -104,7 +105,8 @@ def _different_neighbours(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return both symbols of each pair of different neighbours in a word.
 
-    `kept` is a mask of the symbols that count; the others are dropped first.
+    `symbols` are those of all words, end to end, and `rows` the word of each. `kept` is a mask of
+    the symbols that count; the others are dropped first.
     """
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
@@ -148,7 +150,10 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Return how often neighbouring symbols are in one harmony class, compared with chance."""
+    """Return how often neighbouring symbols are in one harmony class, compared with chance.
+
+    The arguments are those of `_refine_by_neighbours`.
+    """
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

@@ -79,7 +79,7 @@ class Model:
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return the n-gram model, its weight, the output vowels and the prefix tree as a tuple."""
+        """Return the n-gram model, its weight, the output tier and the prefix tree as a tuple."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
@@ -92,7 +92,10 @@ class Model:
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return inputs with all scores that do not depend on outputs, for the compiled loops."""
+        """Return inputs with all scores that do not depend on outputs, for the compiled loops.
+
+        `temperature` is that of the softmax over chunks.
+        """
         from ._search_loops import InputPositions, LocalScores
 
         E, source = self.emissions, inputs.source
@@ -117,7 +120,10 @@ class Model:
         beam: int | None,
         trie: np.ndarray = NO_TRIE,
     ) -> FoundOutputs:
-        """Return the `k` best outputs of each input, by beam search."""
+        """Return the `k` best outputs of each input, by beam search.
+
+        `weight` is that of the n-gram model; outputs must be in the prefix tree `trie`.
+        """
         from ._search_loops import search_all
 
         lengths = np.diff(inputs.positions.starts)

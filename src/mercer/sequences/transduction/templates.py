@@ -116,7 +116,10 @@ def harmony_templates(near: list[Template], decay: float) -> list[Template]:
 
 
 def end_templates(n: int, decay: float) -> list[Template]:
-    """Return templates of the last 1, …, n symbols of the input, then of its first ones."""
+    """Return templates of the last 1, …, n symbols of the input, then of its first ones.
+
+    `decay` is that of `LocalWindow`: the weight of one more symbol.
+    """
     return [
         Template((HERE, *((f"{end} {j}", 0) for j in range(size))), decay ** (size / 2.0))
         for end in ("last", "first")
