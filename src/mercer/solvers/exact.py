@@ -33,7 +33,7 @@ def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
     spectrum = cache.spectrum(problem.inputs.kernel, exact_spectrum, problem)
     if problem.spanned:
         return factor_spanned(problem, spectrum)
-    return factor_uniform(problem, spectrum, cache.output_rows(problem))
+    return factor_separable(problem, spectrum, cache.output_rows(problem))
 
 
 def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -45,10 +45,7 @@ def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
     problem.require_memory(SPECTRAL_SQUARES)
     direct = want.solver != "spectral"
     spectrum = cache.spectrum(problem.inputs.kernel, exact_spectrum, problem, direct)
-    output_rows = cache.output_rows(problem)
-    if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, spectrum, output_rows)
-    return factor_projected(problem, spectrum, output_rows)
+    return factor_separable(problem, spectrum, cache.output_rows(problem))
 
 
 def exact_spectrum(problem: Problem, direct: bool = True) -> ExactSpectrum:
@@ -61,49 +58,34 @@ def exact_spectrum(problem: Problem, direct: bool = True) -> ExactSpectrum:
     return ExactSpectrum(gram, direct)
 
 
-def factor_uniform(
-    problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows
-) -> Factorization:
-    """Return the factorisation for a multiple of the identity, without computing `spectrum`."""
-    moments = SpectralMoments(problem.total, output_rows.rows)
-    return factor_separable(problem, spectrum, output_rows, moments)
-
-
-def factor_projected(
-    problem: Problem, spectrum: InputSpectrum, output_rows: OutputRows, alpha: float | None = None
-) -> Factorization:
-    """Return the factorisation for any operator; project the outputs on the input eigenvectors.
-
-    With `alpha`, the operator is first learnt at that ridge parameter.
-    """
-    EV = spectrum.project_targets(output_rows.rows)
-    moments = spectral_moments(spectrum, output_rows.rows, EV)
-    return factor_separable(problem, spectrum, output_rows, moments, EV, alpha)
-
-
 def factor_separable(
     problem: Problem,
     spectrum: InputSpectrum,
     output_rows: OutputRows,
-    moments: Any,
-    EV: Array | None = None,
     alpha: float | None = None,
+    moments: Any = None,
+    EV: Any = None,
 ) -> Factorization:
     """Return the factorisation for a scalar kernel times an operator, given the input spectrum.
 
-    The operator is fitted on `moments`, or learnt at the ridge parameter `alpha` if given. EV is
-    EᵀV, the outputs in the input eigenvectors; None to compute it when needed.
+    With `alpha`, the operator is first learnt at that ridge parameter. It is fitted on `moments`;
+    None for those of inputs and outputs, where a multiple of the identity does not need `spectrum`.
+    EV is EᵀV, the outputs in the input eigenvectors, or a function that returns it; None to compute
+    it when needed.
     """
-    operator = problem.kernel.operator
+    operator, rows = problem.kernel.operator, output_rows.rows
+    if moments is None and operator.uniform is not None:
+        moments = SpectralMoments(problem.total, rows)
+    elif moments is None:
+        EV = spectrum.project_targets(rows)
+        moments = spectral_moments(spectrum, rows, EV)
     operator = operator if alpha is None else operator.learn(moments, alpha)
     b, Q = operator.eigh(moments)
-    rows, projection = output_rows.rows, EV
+    targets: Any = rows
     if Q is not None:
-        projection = None if EV is None else EV @ Q
-    part = Part(spectrum, b, rows if Q is None else lambda: rows @ Q, projection)
-    return Factorization(
-        problem, Separable(problem.inputs.kernel, operator), output_rows, [part], Basis(Q)
-    )
+        targets, EV = (lambda: rows @ Q), None if EV is None else EV @ Q
+    kernel = Separable(problem.inputs.kernel, operator)
+    return Factorization(problem, kernel, output_rows, [Part(spectrum, b, targets, EV)], Basis(Q))
 
 
 def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:

@@ -21,7 +21,7 @@ from ..operators.moments import moments_of_rows
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .constants import Constants
-from .exact import factor_projected, factor_spanned, factor_uniform
+from .exact import factor_separable, factor_spanned
 from .factorization import Factorization
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .outputs import Cache
@@ -319,10 +319,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     spectrum = cache.spectrum(problem.inputs.kernel, low_rank_spectrum, problem)
     if needs_no_coordinates(problem, want):
         return factor_spanned(problem, spectrum)
-    output_rows = cache.output_rows(problem)
-    if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, spectrum, output_rows)
-    return factor_projected(problem, spectrum, output_rows)
+    return factor_separable(problem, spectrum, cache.output_rows(problem))
 
 
 def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:

@@ -22,7 +22,7 @@ from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..operators import Moments
 from ..problem import Problem, Want
-from .exact import exact_spectrum, factor_projected, factor_separable
+from .exact import exact_spectrum, factor_separable
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization, Solution, SolutionMethod
 from .input_spectrum import InputSpectrum
@@ -83,7 +83,7 @@ class Refit(SolutionMethod):
 
     def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with the operator learnt at `alpha`, and None as the loss."""
-        return factor_projected(self.problem, self.spectrum, self.output_rows, alpha), None
+        return factor_separable(self.problem, self.spectrum, self.output_rows, alpha), None
 
     def solution(self, alpha: float) -> Solution:
         """Solve with the operator learnt at the ridge `alpha`, and return the fitted map g."""
@@ -159,7 +159,7 @@ class Refit(SolutionMethod):
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
-        return factor_projected(self.problem, self.spectrum, self.output_rows, 1.0).scale
+        return factor_separable(self.problem, self.spectrum, self.output_rows, 1.0).scale
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
@@ -201,13 +201,13 @@ class RobustRefit(Refit):
         """Return the factorisation of the shortened outputs; the operator counts the weights."""
         problem, spectrum, outputs = self.problem, self.spectrum, self.shortened_outputs
         if self.weights is None:
-            return factor_projected(problem, spectrum, outputs, alpha)
+            return factor_separable(problem, spectrum, outputs, alpha)
         U, V = spectrum.E * namespace(spectrum.s).sqrt(spectrum.s), outputs.rows
         w = like(self.weights, V)
         if problem.intercept:
             U, V = (A - weighted_mean(A, self.weights) for A in (U, V))
         EV = spectrum.project_targets(outputs.rows)
-        return factor_separable(problem, spectrum, outputs, Moments.of(U, V, w), EV, alpha)
+        return factor_separable(problem, spectrum, outputs, alpha, Moments.of(U, V, w), EV)
 
     def factor_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with outputs cleaned at `alpha`, and the fitted loss."""

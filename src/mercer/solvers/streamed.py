@@ -113,15 +113,12 @@ class StreamMoments:
         alpha: float | None = None,
     ) -> Factorization:
         """Return the factorisation of the stream; `alpha` is the ridge of a learnt operator."""
-        m = self.moments
-        if problem.kernel.operator.uniform is None:
-            vu = self._cross_moment_in_basis(spectrum)
-            rotated = Moments(m.n, spectrum.s, vu, m.vv)
-            EV = self._projected_outputs(spectrum)
-            found = factor_separable(problem, spectrum, output_rows, rotated, EV, alpha)
-        else:  # the spectrum is not needed for one solution
-            found = factor_separable(problem, spectrum, output_rows, m)
-            found.parts[0].known_projection = partial(self._projected_outputs, spectrum)
+        m = moments = self.moments
+        EV: Any = partial(self._projected_outputs, spectrum)
+        if problem.kernel.operator.uniform is None:  # else one solution does not need the spectrum
+            moments = Moments(m.n, spectrum.s, self._cross_moment_in_basis(spectrum), m.vv)
+            EV = EV()
+        found = factor_separable(problem, spectrum, output_rows, alpha, moments, EV)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else Q.T @ vv @ Q
         found.parts[0].stream_totals = float(m.pairs), namespace(vv).linalg.diagonal(vv)
