@@ -200,7 +200,7 @@ def test_wrong_dimension_at_predict(Model):
         model.predict([[np.nan, 1.0]])
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         model.predict(X[:0])
-    with pytest.raises(ValueError, match="same length: got 5 and 4"):
+    with pytest.raises(ValueError, match="got 5 inputs and 4 outputs"):
         model.score(X, Y[:4])
 
 

@@ -21,6 +21,14 @@ class LocatedError(ValueError):
     """Error whose message says where another error, its cause, occurred, such as a block."""
 
 
+def unequal_lengths(inputs: int, outputs: int) -> ValueError:
+    """Return the error for numbers of inputs and outputs that differ."""
+    return ValueError(
+        f"X and y must have the same length, one output for each input: got {inputs} inputs and "
+        f"{outputs} outputs."
+    )
+
+
 def require(module: str, extra: str) -> None:
     """Raise an error that names the extra to install unless `module` is installed."""
     if find_spec(module) is None:

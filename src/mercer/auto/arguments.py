@@ -6,6 +6,7 @@ from math import ceil, isfinite
 from numbers import Real
 from typing import Any
 
+from .._base.errors import unequal_lengths
 from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of
 from .presets import PRESETS
@@ -56,7 +57,7 @@ def check_rows(inputs: Table, outputs: Table) -> None:
     """Raise an error for tables of different lengths or with too few rows to learn from."""
     n = len(inputs)
     if len(outputs) != n:
-        raise ValueError(f"X and y must have the same length: got {n} and {len(outputs)}.")
+        raise unequal_lengths(n, len(outputs))
     if n < FEWEST_ROWS:
         rows = "1 row" if n == 1 else f"{n} rows"
         raise BadTable(

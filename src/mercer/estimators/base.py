@@ -33,7 +33,7 @@ from .._base.arrays import (
     sliced,
     table_columns,
 )
-from .._base.errors import warn
+from .._base.errors import unequal_lengths, warn
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
@@ -48,7 +48,7 @@ from ..kernels.wrapper import OnDevice
 from ..spaces import Classes, Rows
 from .candidate_lists import ranked_inputs, ranked_lists
 from .output_space import OutputSpaceMethods
-from .pairs import refuse_missing, refuse_unequal
+from .pairs import refuse_missing
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -165,10 +165,7 @@ class StructuredEstimator(
         refuse_missing(y, output_kernel)
         outputs = output_kernel.as_outputs(y)
         if count(X) != count(outputs):
-            raise ValueError(
-                f"X and y must have the same length, one output for each input: got {count(X)} "
-                f"inputs and {count(outputs)} outputs."
-            )
+            raise unequal_lengths(count(X), count(outputs))
         if count(X) < least:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
@@ -342,7 +339,8 @@ class StructuredEstimator(
         check_is_fitted(self)
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
-        refuse_unequal(X, y)
+        if count(X) != count(y):
+            raise unequal_lengths(count(X), count(y))
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
         for rows in blocks(count(X), ROWS):

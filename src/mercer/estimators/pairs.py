@@ -165,12 +165,6 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     return labels
 
 
-def refuse_unequal(X: Items, y: Items) -> None:
-    """Raise an error if X and y have different lengths."""
-    if count(X) != count(y):
-        raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-
-
 def refuse_missing(y: Items, kernel: Kernel) -> None:
     """Raise an error if y has missing values; the message names an estimator that allows them."""
     missing = False

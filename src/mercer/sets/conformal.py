@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count
-from .._base.errors import warn
+from .._base.errors import unequal_lengths, warn
 from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
-from ..estimators.pairs import group_labels, refuse_unequal, rows_of
+from ..estimators.pairs import group_labels, rows_of
 from ..estimators.probabilities import Probabilities, names_classes
 from ..estimators.ridge import RidgeEstimator
 from ..spaces import LabelSets
@@ -433,7 +433,8 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "radii_")
         y = checked_outputs(self.view_, y)
-        refuse_unequal(X, y)
+        if count(X) != count(y):
+            raise unequal_lengths(count(X), count(y))
         found = self.predict(X, context=context, candidates=candidates)
         truth = y if isinstance(self.view_, RankedView) else self.view_.model._restored(y)
         return contain(found, truth, self.view_.output_kernel_.space)

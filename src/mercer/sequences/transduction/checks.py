@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
+from ..._base.errors import unequal_lengths
 from ..._base.parameters import integer
 from ...kernels import LocalWindow
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
@@ -86,10 +87,7 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
     X, y = as_sequences(X, "X"), as_sequences(y, "y")
     if len(X) != len(y):
-        raise ValueError(
-            f"X and y must have the same length, one output for each input: got {len(X)} inputs "
-            f"and {len(y)} outputs."
-        )
+        raise unequal_lengths(len(X), len(y))
     return X, y
 
 
