@@ -13,7 +13,7 @@ from ..embedding import Embedding, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..problem import Side
 from .coordinate_model import CoordinateModel
-from .trees import ROUNDED_BITS, Forest, LeafMeans, Scaling, memberships
+from .trees import ROUNDED_BITS, Forest, LeafMeans, Scaling, grow_trees, memberships
 
 FIRST_TREES = 25
 """The number of trees that are grown before the out-of-bag error is examined."""
@@ -134,11 +134,10 @@ class ForestDependency(CoordinateModel):
         n_trees = integer(self.n_trees, "n_trees")
         mass = np.repeat(weights[:, None], n_trees, axis=1)
         seeds = random.randint(2**31 - 1, size=n_trees)
-        if not self.bootstrap:
-            return Forest.grow(tree, A, T, mass, seeds)
-        mass *= _bag_counts(labels, n_trees, random)
-        if not self.tol:
-            return Forest.grow(tree, A, T, mass, seeds)
+        if self.bootstrap:
+            mass *= _bag_counts(labels, n_trees, random)
+        if not (self.bootstrap and self.tol):
+            return Forest.of(grow_trees(tree, A, T, mass, seeds), A, mass)
         return _grow_until_flat(tree, A, T, mass, seeds, self.tol)
 
 
@@ -146,17 +145,15 @@ def _grow_until_flat(
     tree: Any, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray, tol: float
 ) -> Forest:
     """Grow trees in doubling numbers until the out-of-bag error stops falling."""
-    most = len(seeds)
-    size = min(most, FIRST_TREES)
-    forest, error = Forest.grow(tree, A, T, mass[:, :size], seeds[:size]), np.inf
-    while size < most:
+    size, error, grown = FIRST_TREES, np.inf, list[Any]()
+    while True:
+        more = slice(len(grown), size)
+        grown += grow_trees(tree, A, T, mass[:, more], seeds[more])
+        forest = Forest.of(grown, A, mass[:, :size])
         before, error = error, float(((forest.out_of_bag(T) - T) ** 2).sum())
-        if error > (1.0 - tol) * before:
-            break
-        more = slice(size, min(most, 2 * size))
-        forest = forest.joined(Forest.grow(tree, A, T, mass[:, more], seeds[more]))
-        size = more.stop
-    return forest
+        if error > (1.0 - tol) * before or size >= len(seeds):
+            return forest
+        size *= 2
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -103,13 +102,6 @@ class TreeNodes:
             np.concatenate([tree.children_right for tree in trees]),
         )
 
-    def joined(self, other: TreeNodes) -> TreeNodes:
-        """Return these trees followed by the trees of `other`."""
-        n = self.n_nodes
-        shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
-        own = self.roots, self.feature, self.threshold, self.left, self.right
-        return TreeNodes(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
-
     def check_loaded(self, limits: Limits) -> None:
         """Check loaded trees: node numbers exist, and children come after their parents."""
         n = self.n_nodes
@@ -175,32 +167,10 @@ class Forest:
     mass: np.ndarray
 
     @classmethod
-    def grow(
-        cls,
-        tree: BaseDecisionTree,
-        A: np.ndarray,
-        T: np.ndarray,
-        mass: np.ndarray,
-        seeds: Iterable[int],
-    ) -> Forest:
-        """Grow a tree from inputs A to targets T for each column of sample weights `mass`."""
-        rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
-        tree._validate_params()
-        parameters, grown = tree.get_params(), []
-        # Checks take longer than small trees: of parameters, and of weights that are all one.
-        with config_context(skip_parameter_validation=True, assume_finite=True):
-            for seed, weights in zip(seeds, mass.T, strict=True):
-                rows = np.flatnonzero(weights > 0)
-                w = None if (weights[rows] == 1.0).all() else weights[rows]
-                one = type(tree)(**parameters | {"random_state": int(seed)})
-                grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
+    def of(cls, grown: list[BaseDecisionTree], A: np.ndarray, mass: np.ndarray) -> Forest:
+        """Return the forest of fitted trees, given their inputs A and sample weights `mass`."""
         trees = TreeNodes.of_fitted_trees(grown)
         return cls(trees, trees.leaves(A), mass)
-
-    def joined(self, other: Forest) -> Forest:
-        """Return a forest with the trees of both forests, which were grown on the same rows."""
-        leaves = np.hstack([self.leaves, other.leaves + self.trees.n_nodes])
-        return Forest(self.trees.joined(other.trees), leaves, np.hstack([self.mass, other.mass]))
 
     @cached_property
     def leaf_fractions(self) -> csc_array:
@@ -219,6 +189,23 @@ class Forest:
         unseen[~unseen.any(axis=1)] = 1.0  # rows that all trees were grown on: use all trees
         M = memberships(self.leaves, unseen, self.trees.n_nodes)
         return (M @ self.leaf_means(V)) / unseen.sum(axis=1, keepdims=True)
+
+
+def grow_trees(
+    tree: BaseDecisionTree, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray
+) -> list[BaseDecisionTree]:
+    """Grow a tree from inputs A to targets T for each column of sample weights `mass`."""
+    rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
+    tree._validate_params()
+    parameters, grown = tree.get_params(), []
+    # Checks take longer than small trees: of parameters, and of weights that are all one.
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        for seed, weights in zip(seeds, mass.T, strict=True):
+            rows = np.flatnonzero(weights > 0)
+            w = None if (weights[rows] == 1.0).all() else weights[rows]
+            one = type(tree)(**parameters | {"random_state": int(seed)})
+            grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
+    return grown
 
 
 def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:
