@@ -2,12 +2,20 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency
 from mercer.kernels import RBF, Linear
-from mercer.metrics import exact_match, feature_risk, kernel_loss, rbf_loss, squared_error
+from mercer.metrics import (
+    exact_match,
+    feature_risk,
+    kernel_loss,
+    rbf_loss,
+    relative_error,
+    squared_error,
+)
 
 
 @pytest.fixture
@@ -43,6 +51,13 @@ def test_exact_match_of_tables_compares_rows(kind):
     assert exact_match(frame(truth), frame(guess), average=False).tolist() == [1.0, 0.0, 0.0]
     numbers = {"u": [1.0, 2.0], "v": [3.0, 4.0]}
     assert exact_match(frame(numbers), np.array([[1.0, 3.0], [2.0, 5.0]])) == 0.5
+
+
+@pytest.mark.parametrize("loss", [squared_error, relative_error, rbf_loss])
+def test_numbers_may_be_in_series(loss):
+    truth, guess = [1.0, 2.0, 4.0], [1.5, 2.0, 3.0]
+    series = pd.Series(truth, index=[5, 6, 7])
+    assert loss(series, np.array(guess)) == loss(truth, pd.Series(guess)) == loss(truth, guess)
 
 
 def test_exact_match_of_graphs_compares_edges_and_labels():

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._base.arrays import Array, Items, count, host, refuse_empty, table_rows, take
+from ._base.arrays import Array, Items, count, host, is_table, refuse_empty, table_rows, take
 from ._base.errors import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
@@ -467,7 +467,8 @@ def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
 
 def _as_rows(y: Items) -> Array:
     """Return outputs as a matrix with one row per output; numbers become rows of one value."""
-    y = y if hasattr(y, "ndim") else np.asarray(y)
+    series = is_table(y) and y.ndim == 1  # of pandas, which cannot become a matrix
+    y = y if hasattr(y, "ndim") and not series else np.asarray(y)
     return y if y.ndim > 1 else y[:, None]
 
 

@@ -1,10 +1,12 @@
 """The input of a list that has such an output, ranked by models that have not seen the list."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from mercer import KernelDependency, load, save
-from mercer.kernels import RBF, Linear, Spectrum
+from mercer.kernels import RBF, Linear, On, Spectrum
 from mercer.operators import Matrix
 
 RNG = np.random.default_rng(0)
@@ -56,3 +58,25 @@ def test_inputs_of_any_kind_and_saved_models(tmp_path):
 def test_the_number_of_inputs_is_positive(k):
     with pytest.raises(ValueError, match="k must be a positive integer"):
         KernelDependency(RBF(1.0)).fit(X, Y).rank_inputs(Y_NEW, LISTS, k)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_lists_may_be_tables(frame):
+    names = ["a", "b", "c"]
+    model = KernelDependency(RBF(1.0)).fit(frame(dict(zip(names, X.T, strict=True))), Y)
+    lists = [frame(dict(zip(names, row.T, strict=True))) for row in LISTS]
+    found = model.rank_inputs(Y_NEW, lists, 2, leave_out_candidates=True)  # without a warning
+    plain = KernelDependency(RBF(1.0)).fit(X, Y)
+    assert str(found) == str(plain.rank_inputs(Y_NEW, LISTS, 2, leave_out_candidates=True))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.rank_inputs(Y_NEW, [row[["b", "a", "c"]] for row in lists])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_lists_of_rows_may_be_tables(frame):
+    rows = [{"size": x, "word": word} for x, word in zip(X[:, 0], ["ab", "bb"] * 10, strict=True)]
+    kernel = On("size", RBF(1.0)) + On("word", Spectrum(1))
+    model = KernelDependency(kernel, alpha=0.1).fit(rows, Y)
+    assert model.rank_inputs(Y_NEW, [frame(rows)] * 6) == model.rank_inputs(Y_NEW, [rows] * 6)
+    model = KernelDependency(RBF(1.0), kernel, alpha=0.1).fit(X, rows)
+    assert model.predict_top(NEW, 2, [frame(rows)] * 6) == model.predict_top(NEW, 2, [rows] * 6)

@@ -5,6 +5,8 @@ import warnings
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
@@ -72,6 +74,10 @@ DATES = {
     "objects": np.array(list(DAYS), dtype=object),
     "durations": DAYS - DAYS[0],
     "list of durations": list(DAYS - DAYS[0]),
+    "polars": pl.DataFrame({"x": X[:, 0], "when": list(DAYS)}),
+    "pyarrow": pa.table({"when": list(DAYS), "x": X[:, 0]}),
+    "pyarrow durations": pa.table({"x": X[:, 0], "when": list(DAYS - DAYS[0])}),
+    "polars series": pl.Series(list(DAYS)),
 }
 
 
@@ -80,7 +86,7 @@ def test_dates_are_not_numbers(name):
     y = DATES[name]
     with pytest.raises(ValueError, match="y must hold numbers, got dates or durations.*Auto"):
         KernelDependency(RBF(1.0)).fit(X, y)
-    inputs = y if isinstance(y, pd.DataFrame) else [[value] for value in y]
+    inputs = y if hasattr(y, "columns") else [[value] for value in y]
     with pytest.raises(ValueError, match="X must hold numbers, got dates or durations"):
         KernelDependency(RBF(1.0)).fit(inputs, Y)
 

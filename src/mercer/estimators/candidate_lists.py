@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._base.arrays import Items, blocks, count, has_columns, host, table_rows, take
 from .._base.errors import NotSupported, warn
@@ -13,6 +14,8 @@ from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES_AT_ONCE, CandidateLists
 from ..embedding import Embedding
+from ..kernels import Kernel
+from ..spaces import Rows
 
 DISTINCT_CANDIDATES, LISTED_CANDIDATES = 2**14, 2**20
 """The largest numbers of distinct candidates and of all candidates in a batch of lists."""
@@ -47,7 +50,7 @@ def ranked_lists(
     lists, start = _checked_lists(candidates, n, "inputs"), 0
     for points in model._points_in_parts(X):
         stop = start + len(points)
-        for batch in _batches(lists, stop - start):
+        for batch in _batches(lists, stop - start, model.output_kernel_):
             rows = np.arange(start, start + len(batch))
             found = CandidateLists(model.output_kernel_, batch, start)
             part, sets = points[rows - (stop - len(points))], exclusion.examples_in(found)
@@ -67,13 +70,24 @@ def ranked_inputs(
     exclusion = _Exclusion(model, leave_out, "input")
     Y = model.output_kernel_.as_outputs(Y)
     lists, start = _checked_lists(candidates, count(Y), "outputs"), 0
-    for batch in _batches(lists, count(Y)):
+    names: list[Any] = []  # of the inputs, if a list is a table with their names
+
+    def checked() -> Iterator[Items]:
+        """Yield the lists, after checking the column names of tables of vectors."""
+        for row in lists:
+            if has_columns(row) and "feature_names_in_" in vars(model):
+                model._check_inputs(model.input_kernel_, row, reset=False)
+                names[:] = model.feature_names_in_
+            yield row
+
+    for batch in _batches(checked(), count(Y), model.input_kernel_):
         found = CandidateLists(model.input_kernel_, batch, start)
         owners, sets = np.repeat(np.arange(len(batch)), found.lengths), exclusion.examples_in(found)
         scores = np.empty(len(owners))
         for some in blocks(len(owners), CANDIDATES_AT_ONCE):
             X, own = take(found.pool, found.positions[some]), owners[some]
             out = [sets[t] for t in own] if sets else []
+            X = pd.DataFrame(X, columns=names) if names else X
             points = exclusion.points_without(model.embed(X), X, np.arange(len(own)), out)
             scores[some] = -host(points.sqdistances_to(take(Y, start + own)))
         for end, size in zip(found.ends, found.lengths, strict=True):
@@ -99,14 +113,16 @@ def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[
         raise ValueError(f"candidates must hold one list for each of the {n} {whose}, got {got}.")
 
 
-def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
-    """Yield the next n candidate lists in batches of limited size."""
+def _batches(lists: Iterator[Items], n: int, kernel: Kernel) -> Iterator[list[Items]]:
+    """Yield the next n candidate lists of items of a kernel, in batches of limited size."""
     batch: list[Items] = []
     seen: set[int] = set()
     entries = 0
     for _ in range(n):
         row = next(lists)
-        row = table_rows(row) if has_columns(row) else row
+        if has_columns(row):
+            by_name = isinstance(kernel.space, Rows)  # whose items are dictionaries
+            row = kernel.space.check(row, "candidates") if by_name else table_rows(row)
         if isinstance(row, Iterable) and not isinstance(row, str | bytes | dict):
             row = [*row]
         batch.append(row)

@@ -114,7 +114,9 @@ def _refuse_objects(A: Items, name: str, owner: str) -> None:
 def _refuse_dates(A: Items, name: str) -> None:
     """Raise an error for dates and durations, which numpy would convert to numbers silently."""
     row: Any
-    if is_array(A) or hasattr(type(A), "dtype"):  # as a pandas Index has
+    if has_columns(A) and not is_table(A):  # numpy converts the dates of polars and pyarrow
+        row = [cell for column in table_columns(A) for cell in cells_of(A[column][:1])]
+    elif is_array(A) or hasattr(type(A), "dtype"):  # as a pandas Index has
         row = np.asarray(A.iloc[:1] if is_table(A) else A[:1]).ravel()
     else:
         row = list(A[:1]) if isinstance(A, Sequence) else []
