@@ -69,7 +69,7 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     map = LocalLaw(rank=30).fit(LINE, Y).points_.map
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
     folds = np.arange(60) // 12
-    fit = LawRegression(map.solver, features, LINE, Y, folds, intercept)
+    fit = LawRegression(map.stencil, features, LINE, Y, folds, intercept)
     found, _ = fit.left_out_errors(np.arange(60), [1e-4])
     for fold in range(5):
         refit = fit.fit_law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
@@ -80,9 +80,9 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
 def test_constants_of_grid_points_are_those_of_a_dense_regression():
     Y = equilibrium(LINE)
     map = LocalLaw(rank=5).fit(LINE, Y).points_.map
-    stencil = map.solver.stencil
+    stencil = map.stencil
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
-    law = LawRegression(map.solver, features, LINE, Y, np.arange(60) % 5, True)
+    law = LawRegression(map.stencil, features, LINE, Y, np.arange(60) % 5, True)
     regressors, target = stencil.regressors_and_target(Y)
     U = features.transform(stencil.windows(LINE))
     D = (regressors[:, :, None] / law.scales[:, None] * U[:, None, :]).reshape(len(U), -1)

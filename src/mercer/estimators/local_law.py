@@ -30,7 +30,7 @@ from ..features import Explicit, FeatureMap, Nystroem
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..solvers.law_moments import Law, LawRegression, damping_of
-from ..solvers.local_law import FieldSolver, LocalLawMap, Stencil
+from ..solvers.local_law import LocalLawMap, Stencil
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from ..spaces.fields import Grid
@@ -163,14 +163,14 @@ class LocalLaw(StructuredEstimator):
         used = self._drawn_fields(labels, len(grid.live), random)
         X, Y = self._on_device(take(X, used)), self._on_device(take(Y, used))
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
-        stencil, unit = self._stencil(X, grid), _binary_unit(take_columns(Y, grid.live))
+        unit = _binary_unit(take_columns(Y, grid.live))
+        stencil = self._stencil(X, grid, host(take_columns(Y / unit, grid.live)))
         features = self._features(stencil, X, random)
-        solver = _solver(stencil, host(stencil.at_points(Y / unit)))
         folds = fold_numbers(labels, self.cv, random)
-        regression = LawRegression(solver, features, X, Y / unit, folds, self.fit_intercept)
+        regression = LawRegression(stencil, features, X, Y / unit, folds, self.fit_intercept)
         law, damping = self._choose_ridge(regression, random)
         constants = np.ascontiguousarray(host(law.constants))
-        map = LocalLawMap(solver, features.compose(law.weights), constants, damping, unit)
+        map = LocalLawMap(stencil, features.compose(law.weights), constants, damping, unit)
         frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, y))
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
         self.outputs_, self.decoder_ = y, natural(output).fit(output, y)
@@ -220,10 +220,11 @@ class LocalLaw(StructuredEstimator):
 
         return torch.asarray(A, device=self.device)
 
-    def _stencil(self, X: Array, grid: Grid) -> Stencil:
+    def _stencil(self, X: Array, grid: Grid, Y: np.ndarray) -> Stencil:
         """Return the stencil of a grid, with the mean and standard deviation of each channel of X.
 
-        The standard deviation of a constant channel is replaced by 1.
+        The standard deviation of a constant channel is replaced by 1. Solutions are damped that are
+        much farther from the mean than the outputs Y at the unmasked grid points.
         """
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
@@ -237,7 +238,10 @@ class LocalLaw(StructuredEstimator):
         )
         spread[spread == 0.0] = 1.0
         shape = tuple(int(s) for s in X.shape[1:])
-        return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread)
+        centre = Y.mean(axis=0)
+        farthest = float(np.linalg.norm(Y - centre, axis=1).max())
+        bound = BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0)
+        return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread, centre, bound)
 
     def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
         """Draw landmark windows, and return a fitted Nystroem map of windows."""
@@ -291,13 +295,6 @@ class LocalLaw(StructuredEstimator):
     def _scalar_kernels(self) -> list[Kernel]:
         """Return the unfitted scalar input kernel, as a list of one."""
         return [FieldL2(self.fields)]
-
-
-def _solver(stencil: Stencil, Y: np.ndarray) -> FieldSolver:
-    """Return a solver that damps solutions much farther from the mean than the outputs Y."""
-    centre = Y.mean(axis=0)
-    farthest = float(np.linalg.norm(Y - centre, axis=1).max())
-    return FieldSolver(stencil, centre, BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0))
 
 
 def _binary_unit(A: Array) -> float:

@@ -14,7 +14,7 @@ from .._base.folds import fold_rows
 from .._base.linalg import PositiveDefinite, add_ridge
 from ..features import FeatureMap
 from ..operators import Moments
-from .local_law import FieldSolver, fields_at_once, with_constants
+from .local_law import Stencil, fields_at_once, with_constants
 
 DAMPED = 0.02
 """The ratio of the damping to the squared violation of the law by left-out fields."""
@@ -35,8 +35,8 @@ class LawRegression:
 
     Parameters
     ----------
-    solver, features
-        The solver of a law for complete fields, and the feature map of a window.
+    stencil, features
+        The neighbourhoods that the law relates, and the feature map of a window.
     X, Y
         Inputs, and outputs (n, size).
     folds
@@ -47,15 +47,14 @@ class LawRegression:
 
     def __init__(
         self,
-        solver: FieldSolver,
+        stencil: Stencil,
         features: FeatureMap,
         X: Array,
         Y: Array,
         folds: np.ndarray,
         intercept: bool,
     ):
-        stencil = self.stencil = solver.stencil
-        self.solver, self.features, self.intercept = solver, features, intercept
+        self.stencil, self.features, self.intercept = stencil, features, intercept
         self.X, self.Y, self.folds = X, Y, folds
         regressors, target = stencil.regressors_and_target(Y)
         xp = namespace(regressors)
@@ -65,13 +64,11 @@ class LawRegression:
     def moments(self, fields: np.ndarray) -> Moments:
         """Return the moments of the regression rows of the given fields."""
         steps = blocks(len(fields), fields_at_once(self.stencil, self.X))
-        parts = (
-            self._moments_in_memory(take(self.X, fields[s]), take(self.Y, fields[s])) for s in steps
-        )
-        return reduce(add, parts)
+        return reduce(add, (self._moments_in_memory(fields[step]) for step in steps))
 
-    def _moments_in_memory(self, X: Array, Y: Array) -> Moments:
-        """Return the moments of the regression rows of fields X and Y, all in memory at once."""
+    def _moments_in_memory(self, fields: np.ndarray) -> Moments:
+        """Return the moments of the regression rows of fields that are in memory at once."""
+        X, Y = take(self.X, fields), take(self.Y, fields)
         U = self.features.transform(self.stencil.windows(X))
         xp, n = namespace(U), U.shape[0]
         regressors, target = self.stencil.regressors_and_target(Y)
@@ -128,7 +125,7 @@ class LawRegression:
         violations = np.stack([self.stencil.violations(one, Y) for one in C], axis=1)
         damping = zip(C, damping_of(violations), strict=True)
         errors = [
-            _relative_errors(self.solver.solve(one, level), host(Y)) for one, level in damping
+            _relative_errors(self.stencil.solve(one, level), host(Y)) for one, level in damping
         ]
         return np.stack(errors, axis=1), violations
 

@@ -57,6 +57,8 @@ def neighbourhoods(grid: Grid, radius: float, centre: bool) -> Windows:
 class Stencil:
     """The input window and the output neighbours of each grid point, which a local law relates.
 
+    It solves a local law for complete fields, and damps solutions far from the training outputs.
+
     Attributes
     ----------
     fields, shape
@@ -65,6 +67,9 @@ class Stencil:
         The radius of the input window, and that of the output neighbourhood.
     shift, spread
         The mean and the standard deviation of each channel of the inputs.
+    centre, bound
+        The mean of the training outputs at the unmasked grid points, and the distance from it
+        beyond which solutions are damped.
     """
 
     fields: Fields
@@ -73,6 +78,8 @@ class Stencil:
     reach: float
     shift: np.ndarray
     spread: np.ndarray
+    centre: np.ndarray
+    bound: float
 
     def check_loaded(self, limits: Limits) -> None:
         """Raise an error if the grid or the neighbourhoods of a loaded stencil are too large."""
@@ -89,6 +96,8 @@ class Stencil:
             must(number * neighbours <= limits.size, "grid points and neighbours are too many")
         array(self.shift, "shift", np.float64, self.grid.channels)
         array(self.spread, "spread", np.float64, self.grid.channels)
+        array(self.centre, "centre", np.float64, self.points)
+        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
 
     @cached_property
     def grid(self) -> Grid:
@@ -172,41 +181,18 @@ class Stencil:
         values = np.append(-weights[self.neighbours.inside], np.ones(self.points))
         return csr_array((values, self.sparsity_pattern), shape=(self.points,) * 2).tocsc()
 
-
-@dataclass(frozen=True)
-class FieldSolver:
-    """Solver of a local law for complete fields; it damps solutions far from training outputs.
-
-    Attributes
-    ----------
-    stencil
-        The input windows and the output neighbours that the law relates.
-    centre, bound
-        The mean of the training outputs at the unmasked grid points, and the distance from it
-        beyond which solutions are damped.
-    """
-
-    stencil: Stencil
-    centre: np.ndarray
-    bound: float
-
-    def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if centre or bound of a loaded solver do not fit the grid."""
-        array(self.centre, "centre", np.float64, self.stencil.points)
-        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
-
     def solve(self, C: Array, damping: Any) -> np.ndarray:
         """Return the fields (n, size) that satisfy the laws with coefficients C, one per field.
 
         C has the shape (n, points, number of coefficients).
         """
-        weights, constants = map(host, self.stencil.equation(C))
+        weights, constants = map(host, self.equation(C))
         centre = self.centre / self.bound
-        Y = np.zeros((len(weights), self.stencil.grid.size))
+        Y = np.zeros((len(weights), self.grid.size))
         for i, level in enumerate(np.broadcast_to(damping, len(weights))):
             right = constants[i] / self.bound
-            found = damped_solution(self.stencil.equation_matrix(weights[i]), right, centre, level)
-            Y[i, self.stencil.grid.live] = found * self.bound
+            found = damped_solution(self.equation_matrix(weights[i]), right, centre, level)
+            Y[i, self.grid.live] = found * self.bound
         return Y
 
 
@@ -219,8 +205,8 @@ class LocalLawMap(FeatureMap):
 
     Parameters
     ----------
-    solver : FieldSolver
-        The solver of the law for whole fields.
+    stencil : Stencil
+        The neighbourhoods, and the solver of the law for whole fields.
     law : FeatureMap
         The coefficients of the law as a function of a window.
     constant : array of shape (points,)
@@ -231,7 +217,7 @@ class LocalLawMap(FeatureMap):
         The unit of the outputs that the solver returns.
     """
 
-    solver: FieldSolver
+    stencil: Stencil
     law: FeatureMap
     constant: Any
     damping: float
@@ -239,7 +225,7 @@ class LocalLawMap(FeatureMap):
 
     def check_loaded(self, limits: Limits) -> None:
         """Raise an error if coefficients or constants of a loaded map do not fit the stencil."""
-        stencil = self.solver.stencil
+        stencil = self.stencil
         number = 2 + stencil.neighbours.index.shape[1]
         array(self.law.coefficients, "law", np.float64, None, number)
         array(self.constant, "constant", np.float64, stencil.points)
@@ -248,12 +234,12 @@ class LocalLawMap(FeatureMap):
 
     def transform(self, A: Items) -> Array:
         """Return the predicted fields, which satisfy the law, one row per input."""
-        fields, stencil = like(A, self.law.coefficients), self.solver.stencil
+        fields, stencil = like(A, self.law.coefficients), self.stencil
         predictions = []
         for rows in blocks(count(A), fields_at_once(stencil, fields)):
             values = self.law.transform(stencil.windows(fields[rows, ...]))
             C = with_constants(values, like(self.constant, fields))
-            predictions.append(self.solver.solve(C, self.damping))
+            predictions.append(stencil.solve(C, self.damping))
         Y = self.unit * np.concatenate(predictions)
         return like(Y, A) if is_foreign(A) else Y
 
