@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, blocks, count, like, namespace, take_columns
 from .._base.memory import ENTRIES
+from ..kernels.distances import squared_distances
 from ..spaces.fields import Grid
 from .windows import Windows, interpolated
 
@@ -123,11 +124,8 @@ class SharedOnGrids:
 
     def landmark_gram(self, landmarks: LandmarkWindows) -> Array:
         """Return the Gram matrix of landmark windows."""
-        rows, near, radial = landmarks.rows, self.kernel.position_, self.kernel.window_.radial
-        if radial is None:
-            K = self.kernel.window_._gram(rows, rows)
-        else:
-            K = radial.value(_not_negative(_squared_distances(rows, rows)))
+        rows, near = landmarks.rows, self.kernel.position_
+        K = self.kernel.window_._gram(rows, rows)
         return K if near is None else K * near(landmarks.positions)
 
     # -- values -------------------------------------------------------------------------------
@@ -172,7 +170,7 @@ class SharedOnGrids:
         """
         X, theirs = self._centred(X), landmarks.values
         xp = namespace(X)
-        outside = _squared_distances(like(self._outside, theirs), landmarks.outside)
+        outside = squared_distances(like(self._outside, theirs), landmarks.outside)
         constant = outside + xp.sum(theirs * theirs, axis=(1, 2))
         for c, (at, own) in enumerate(self.windows.by_centre(X)):
             own = xp.reshape(own * like(self.kernel.roots_[at, None], X), (X.shape[0], -1))
@@ -181,7 +179,7 @@ class SharedOnGrids:
             D2 *= -2.0
             D2 += xp.sum(own * own, axis=1)[:, None]
             D2 += constant[c, :]
-            yield _not_negative(D2)
+            yield xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def diagonal(self, X: Array) -> Array:
         """Return the kernel of each window of fields X with itself, (fields, grid points)."""
@@ -199,15 +197,3 @@ def stack_grid_points(values: Iterable[tuple[int, Array]]) -> Array:
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
 
-
-def _squared_distances(A: Array, B: Array) -> Array:
-    """Return the squared distances of the rows of A and B; rounding may make them negative."""
-    xp = namespace(A)
-    squares = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
-    return squares - 2.0 * (A @ xp.matrix_transpose(B))
-
-
-def _not_negative(D2: Array) -> Array:
-    """Return squared distances with negative values replaced by zero."""
-    xp = namespace(D2)
-    return xp.where(D2 > 0, D2, xp.zeros_like(D2))
