@@ -196,4 +196,3 @@ def stack_grid_points(values: Iterable[tuple[int, Array]]) -> Array:
     """Stack pairs (grid point number, array of fields) to one array (fields, grid points, …)."""
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
-

@@ -6,6 +6,7 @@ shifts is a separate n × n problem.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -100,32 +101,25 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         duals: Any = [map.coefficients for map, _ in fits]
         C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
         C = C / len(group)
-        coef = concatenated([act(C) for act in group.outputs])
+        coef = concatenated([group.outputs[i](C) for i in values.shift_order])
         map = KernelExpansion(problem.inputs.kernel, concatenated(values.images), coef)
-        return map, _constant_mode_mean(basis, fits) if problem.intercept else 0.0
+        if not problem.intercept:
+            return map, 0.0
+        return map, basis.at_all_shifts(fits[0][1] / basis.number**0.5)  # of the constant mode
 
     return Factorization(problem, problem.kernel, output_rows, parts, basis, join)
 
 
-def _constant_mode_mean(basis: FourierBasis, fits: list[FittedMap]) -> Array:
-    """Return the mean prediction over the training inputs, from the constant Fourier mode."""
-    xp, first = namespace(fits[0][1]), fits[0][1][None, :]
-    rest = xp.concat([0.0 * first] * (len(fits) - 1), axis=1) if len(fits) > 1 else first[:, :0]
-    return basis.to_real(xp.concat([first, rest], axis=1))[0, :]
-
-
 def _centred_outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
     """Return the outputs in coordinates (entries), centred by means over examples and shifts."""
-    side = replace(
-        problem.outputs, features=Explicit()
-    )  # entries as coordinates, also if there are many
+    # entries as coordinates, also if there are many
+    side = replace(problem.outputs, features=Explicit())
     made = Cache().output_rows(replace(problem, outputs=side))
     if made.mean is None:
         return made
-    xp, at = namespace(made.mean), basis.by_shift.reshape(-1)
-    means = xp.mean(xp.reshape(take(made.mean, at), (-1, basis.n_orbits)), axis=0)
-    every = xp.reshape(means + 0.0 * xp.reshape(take(made.mean, at), (-1, basis.n_orbits)), (-1,))
-    mean = take(every, np.argsort(at))
+    xp = namespace(made.mean)
+    by_shift = xp.reshape(take(made.mean, basis.by_shift.reshape(-1)), (-1, basis.n_orbits))
+    mean = basis.at_all_shifts(xp.mean(by_shift, axis=0))
     return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
 
 
@@ -174,6 +168,11 @@ class FourierBasis(Basis):
         values = xp.fft.irfftn(stacked, s=self.shape, axes=self.axes) * self.number**0.5
         rows = xp.reshape(xp.matrix_transpose(values), (-1, n))
         return xp.matrix_transpose(take(rows, np.argsort(self.by_shift.reshape(-1))))
+
+    def at_all_shifts(self, values: Array) -> Array:
+        """Return an output that has the value of an orbit at all of its entries."""
+        every = namespace(values).concat([values] * self.number)
+        return take(every, np.argsort(self.by_shift.reshape(-1)))
 
     def to_coordinates(self, C: Array) -> Array:
         """Return C unchanged: the result of `to_real` is already in output coordinates."""
@@ -242,22 +241,23 @@ class ShiftedKernelModes:
         self.last_inputs: tuple[Any, Any, Any] = (None, None, None)
 
     @cached_property
-    def images(self) -> list[Items]:
-        """The training inputs, transformed by each element of the symmetry group."""
-        group: Any = self.group
-        return [act(self.X) for act in group.inputs]
-
-    @cached_property
-    def shift_order(self) -> np.ndarray:
+    def shift_order(self) -> list[int]:
         """The index of each shift in the list of elements of the symmetry group."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
         first = group.shifts[0].reshape(-1, *shape)[0]
         where = {action.source[first.flat[0]]: i for i, action in enumerate(group.inputs)}
-        order = np.empty(shape, dtype=np.intp)
-        for steps in np.ndindex(*shape):
-            order[steps] = where[np.roll(first, steps, axis=axes).flat[0]]
-        return order
+        return [where[np.roll(first, steps, axis=axes).flat[0]] for steps in np.ndindex(*shape)]
+
+    def _shifted(self, A: Items) -> Iterator[Items]:
+        """Yield inputs A, transformed by each shift."""
+        group: Any = self.group
+        return (group.inputs[i](A) for i in self.shift_order)
+
+    @cached_property
+    def images(self) -> list[Items]:
+        """The training inputs, transformed by each shift."""
+        return list(self._shifted(self.X))
 
     @cached_property
     def modes(self) -> Array:
@@ -267,12 +267,10 @@ class ShiftedKernelModes:
         """
         shape = self.basis.shape
         grams: dict[tuple[int, ...], Array] = {}
-        for steps in np.ndindex(*shape):
+        for steps, image in zip(np.ndindex(*shape), self.images, strict=True):
             back = tuple(-k % m for k, m in zip(steps, shape, strict=True))
-            if back in grams:
-                grams[steps] = grams[back].T
-            else:
-                grams[steps] = self.kernel._gram(self.X, self.images[self.shift_order[steps]])
+            known = back in grams
+            grams[steps] = grams[back].T if known else self.kernel._gram(self.X, image)
         return self._to_modes(list(grams.values()))
 
     def _to_modes(self, values: list[Array]) -> Array:
@@ -285,18 +283,15 @@ class ShiftedKernelModes:
     def kernel_values(self, A: Items) -> Array:
         """Return the Fourier modes of kernel values of new inputs A, (*modes, inputs, n)."""
         if self.last_inputs[0] is not A:
-            steps = np.ndindex(*self.basis.shape)
-            values = [self.kernel._gram(A, self.images[self.shift_order[k]]) for k in steps]
+            values = [self.kernel._gram(A, image) for image in self.images]
             self.last_inputs = (A, self._to_modes(values), None)
         return self.last_inputs[1]
 
     def prior_variances(self, A: Items) -> Array:
         """Return the Fourier modes over shifts of k(a, shifted a), (*modes, inputs)."""
         if self.last_inputs[0] is not A or self.last_inputs[2] is None:
-            group: Any = self.group
             found = []
-            for k in np.ndindex(*self.basis.shape):
-                moved = group.inputs[self.shift_order[k]](A)
+            for moved in self._shifted(A):
                 grams = [
                     self.kernel._gram(sliced(A, rows), sliced(moved, rows))
                     for rows in blocks(count(A), DIAGONAL_ITEMS)
