@@ -39,9 +39,7 @@ def fill_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
     rows = Y.reshape(len(Y), -1)
     known = ~np.isnan(rows)
     _require_known_rows(known, list(range(rows.shape[1])))
-    columns = [
-        np.where(own, v, _filled_column(v, own)) for v, own in zip(rows.T, known.T, strict=True)
-    ]
+    columns = [_filled_column(v, own) for v, own in zip(rows.T, known.T, strict=True)]
     return np.stack(columns, axis=1).reshape(Y.shape), known
 
 
