@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, isfinite
+from math import isfinite
 from numbers import Real
 from typing import Any
 
 from .._base.errors import unequal_lengths
+from ..sets.choices import checked_fraction
 from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of
 from .presets import PRESETS
@@ -22,7 +23,8 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
     The result maps column names to kinds, and is None if no kinds are given.
     """
     scorer_of(model.scoring)
-    check_coverage(model.coverage)
+    if model.coverage is not None:
+        checked_fraction(model.coverage, "coverage")
     if model.preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {model.preset!r:.60}.")
     limit = model.time_limit
@@ -47,12 +49,6 @@ def check_scoring(scoring: Any, kind: str) -> None:
         )
 
 
-def check_coverage(coverage: Any) -> None:
-    """Raise an error unless `coverage` is None or a number between 0 and 1."""
-    if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
-        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
-
-
 def check_rows(inputs: Table, outputs: Table) -> None:
     """Raise an error for tables of different lengths or with too few rows to learn from."""
     n = len(inputs)
@@ -62,15 +58,6 @@ def check_rows(inputs: Table, outputs: Table) -> None:
         rows = "1 row" if n == 1 else f"{n} rows"
         raise BadTable(
             f"{inputs.source} has {rows}: at least {FEWEST_ROWS} are needed to learn from."
-        )
-
-
-def check_enough_groups(coverage: float | None, groups: int) -> None:
-    """Raise an error if there are too few groups to calibrate prediction sets of a coverage."""
-    needed = 0 if coverage is None else ceil(coverage / (1.0 - coverage) - 1e-9)
-    if groups < needed:
-        raise ValueError(
-            f"{groups} rows or groups are too few for coverage {coverage}: need at least {needed}."
         )
 
 

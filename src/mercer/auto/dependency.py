@@ -21,8 +21,9 @@ from ..estimators.base import warn_if_constant
 from ..estimators.pairs import group_labels, sample_weights
 from ..estimators.selection import notes_on_data
 from ..kernels import Kernel
+from ..sets.choices import require_groups
 from ..spaces._equality import equal, is_sequence
-from .arguments import as_list, check_arguments, check_enough_groups, check_rows, check_scoring
+from .arguments import as_list, check_arguments, check_rows, check_scoring
 from .baselines import baseline_scores
 from .describe import describe_inputs, describe_outputs, notes_on_columns, round_numbers
 from .inputs import Inputs
@@ -181,7 +182,8 @@ class AutoDependency(LearntFromTable):
             groups = None if groups is None else [groups[i] for i in kept]
             weights = None if weights is None else weights[kept]
         labels = None if groups is None else group_labels(groups, len(table))
-        check_enough_groups(self.coverage, len(table) if labels is None else len(np.unique(labels)))
+        if self.coverage is not None:
+            require_groups(self.coverage, len(table if labels is None else np.unique(labels)))
         self.outputs_, output_items = fit_outputs(kind, output_table, outputs)
         check_scoring(self.scoring, self.outputs_.kind_)
         kinds = self.inputs if isinstance(self.inputs, dict) else None

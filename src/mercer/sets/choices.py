@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from numbers import Real
 from typing import Any
 
@@ -62,6 +63,15 @@ def checked_fraction(value: Any, name: str) -> float:
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
     return float(value)
+
+
+def require_groups(coverage: float, groups: int) -> None:
+    """Raise an error if there are too few groups for finite sets of this coverage."""
+    needed = ceil(coverage / (1.0 - coverage) - 1e-9)
+    if groups < needed:
+        raise ValueError(
+            f"{groups} rows or groups are too few for coverage {coverage}: need at least {needed}."
+        )
 
 
 def score_for_kind(

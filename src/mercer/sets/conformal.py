@@ -176,10 +176,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_parameters(self)
         if y is None or count(X) != count(y):
-            got = "none" if y is None else count(y)
-            raise ValueError(
-                f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
-            )
+            raise unequal_lengths(count(X), 0 if y is None else count(y))
         extras = extra_arguments(context, candidates, count(X))
         fresh = clone(self)
         fresh.level_ = float(self.coverage)

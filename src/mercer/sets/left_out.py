@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel
-from .choices import checked_fraction
+from .choices import checked_fraction, require_groups
 from .lists import CandidateScore
 from .scores import BandScore
 from .shapes import in_output_form
@@ -123,7 +122,8 @@ class LeftOutSets:
 
     def sets_of(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
         """Return the sets around predicted points, for all values jointly or for each value."""
-        level = self._checked_coverage(coverage)
+        level = checked_fraction(coverage, "coverage")
+        require_groups(level, round(1.0 / (1.0 - self.weights.sum())) - 1)
         score, scores, unit = self.score, self.scores, self.unit
         if not joint and isinstance(score, BandScore):
             if self.each is None:
@@ -131,17 +131,6 @@ class LeftOutSets:
             score, scores, unit = replace(score, joint=False), self.each, None
         radius = column_quantiles(scores, self.weights, level) * (1.0 if unit is None else unit)
         return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
-
-    def _checked_coverage(self, coverage: Any) -> float:
-        """Return the coverage; raise an error if there are too few groups to reach it."""
-        level = checked_fraction(coverage, "coverage")
-        if self.weights.sum() < level - 1e-12:
-            groups = round(1.0 / (1.0 - self.weights.sum())) - 1
-            raise ValueError(
-                f"{groups} rows or groups are too few for coverage {coverage}: need at least "
-                f"{ceil(level / (1.0 - level) - 1e-9)}."
-            )
-        return level
 
 
 def _calibration_groups(model: Any, points: Embedding, groups: Items | None) -> np.ndarray:
