@@ -9,9 +9,9 @@ from mercer import KernelDependency
 from mercer.decoders import Assignment, Borda, Kemeny, natural
 from mercer.decoders._kemeny import (
     best_order,
+    best_orders_by_subsets,
     order_by_integer_programme,
     order_value,
-    subset_orders,
 )
 from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit
@@ -69,7 +69,7 @@ def test_every_route_to_an_order_is_exact(m, seed, whole):
     W = W - W.T
     best = max(order_value(W, np.array(order)) for order in permutations(range(m)))
     for order, proved in (
-        (subset_orders(W[None])[0], True),
+        (best_orders_by_subsets(W[None])[0], True),
         best_order(W, None),
         order_by_integer_programme(W, None),
     ):
@@ -84,7 +84,9 @@ def test_many_labels_by_integer_programme():
     W = W - W.T
     order, proved = order_by_integer_programme(W, None)
     assert proved
-    assert order_value(W, order) == pytest.approx(order_value(W, subset_orders(W[None])[0]))
+    assert order_value(W, order) == pytest.approx(
+        order_value(W, best_orders_by_subsets(W[None])[0])
+    )
 
 
 def noisy_order(m, noise, seed=0):
@@ -127,7 +129,8 @@ def test_many_labels_in_circles_of_few():
     assert (np.diff(block[shuffle][np.argsort(ranks)]) >= 0).all()
     parts = [np.flatnonzero(block[shuffle] == b) for b in range(3)]
     inside = sum(
-        order_value(W[np.ix_(p, p)], subset_orders(W[np.ix_(p, p)][None])[0]) for p in parts
+        order_value(W[np.ix_(p, p)], best_orders_by_subsets(W[np.ix_(p, p)][None])[0])
+        for p in parts
     )
     across = sum(W[np.ix_(parts[a], parts[b])].sum() for a in range(3) for b in range(a + 1, 3))
     assert order_value(W, np.argsort(ranks)) == pytest.approx(inside + across)

@@ -107,7 +107,7 @@ def test_ngram_path_is_the_best_of_all_strings(y, seed, kernel, bonus, shortest)
     found = decoder.certify(points)
     assert found.proved.all()
     strings = all_strings(sorted(set("".join(y))), longest, shortest)
-    unit = bonus * sum(kernel.lengths().values())
+    unit = bonus * sum(kernel.weights_by_length().values())
     extra = lambda s: unit * len(s)  # noqa: E731
     best = best_values(points, strings, extra)
     np.testing.assert_allclose(found.scores, best, atol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 
 from mercer import SequenceTransducer, load, save
 from mercer.kernels._sequences import Alphabet
-from mercer.sequences.transduction.harmony import class_with_harmony, harmony_classes
+from mercer.sequences.transduction.harmony import harmony_classes, vowels_with_harmony
 from mercer.sequences.transduction.reordering import PieceOrder
 from mercer.sequences.transduction.tiers import find_vowels
 
@@ -88,7 +88,7 @@ def test_vowels_are_the_class_that_has_harmony(seed):
     words = list(map(with_case, stems(300, seed)))
     alphabet = Alphabet.of(words)
     codes = alphabet.encode(words)
-    vowels = class_with_harmony(codes, find_vowels(codes, len(alphabet)))
+    vowels = vowels_with_harmony(codes, find_vowels(codes, len(alphabet)))
     found = {s for s, inside in zip(alphabet.symbols, vowels, strict=True) if inside}
     assert found == set(BACK + FRONT + NEUTRAL)
 

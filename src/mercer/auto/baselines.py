@@ -77,9 +77,9 @@ def baseline_scores(
     split = PredefinedSplit(fold_numbers(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
     for name, regressor in _baseline_models(fewest).items():
-        if not clock.allows("baseline"):
+        if not clock.allows_step("baseline"):
             break
-        C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
+        C = clock.time_step("baseline", partial(cross_val_predict, regressor, A, V, cv=split))
         points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels)
         class_probabilities = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)

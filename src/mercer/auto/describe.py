@@ -42,7 +42,7 @@ def describe_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
     if isinstance(outputs, RecordOutputs):
         fields = outputs.fields_.items()
         descriptions = [
-            describe_outputs(table, converter, outputs.column(y, name))
+            describe_outputs(table, converter, outputs.known_values(y, name))
             for name, converter in fields
         ]
         return {name: description for one in descriptions for name, description in one.items()}
@@ -76,7 +76,7 @@ def _output_notes(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
     if isinstance(outputs, RecordOutputs):
         fields = outputs.fields_.items()
         notes_by_field = [
-            _output_notes(known_outputs, converter, outputs.column(y, name))
+            _output_notes(known_outputs, converter, outputs.known_values(y, name))
             for name, converter in fields
         ]
         return [note for notes in notes_by_field for note in notes] + _missing_target_notes(

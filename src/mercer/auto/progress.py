@@ -32,7 +32,7 @@ class Clock:
         """The seconds since the clock was created."""
         return time.perf_counter() - self.start
 
-    def allows(self, kind: str, fraction: float = 0.9) -> bool:
+    def allows_step(self, kind: str, fraction: float = 0.9) -> bool:
         """Return whether a step should end before `fraction` of the time limit.
 
         It is expected to take as long as the longest past step of the same `kind`, such as "ridge".
@@ -40,7 +40,7 @@ class Clock:
         longest = max(self.took.get(kind, ()), default=0.0)
         return self.limit is None or self.spent + longest < fraction * self.limit
 
-    def timed(self, kind: str, run: Callable[[], Any]) -> Any:
+    def time_step(self, kind: str, run: Callable[[], Any]) -> Any:
         """Call `run` and return its result; time it as a step of `kind`, and report progress."""
         before = self.spent
         result = run()

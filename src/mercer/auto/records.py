@@ -47,7 +47,7 @@ def fit_outputs(
     if len(given) > 1:
         outputs: Outputs = RecordOutputs(_check_kinds(kinds or {}, table, names))
     else:
-        kind = given.pop() if given else _guessed_kind(table, names)
+        kind = given.pop() if given else _guess_kind(table, names)
         several = len(names) > 1 and (
             kind in ALONE or (kind == "number" and _have_empty_cells(table, names))
         )
@@ -72,7 +72,7 @@ def rows_without_output(
     return [] if kind == "labels" else table.empty(names[0])
 
 
-def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
+def _guess_kind(table: Table, names: Sequence[Name]) -> str:
     """Guess the common kind of output columns; "record" if few rows are complete."""
     if len(names) == 1 or not _have_empty_cells(table, names):
         return output_kind(table, names)
@@ -120,7 +120,7 @@ class RecordCells(Cells):
             {name: _values_or_none(outputs, table, name) for name, outputs in self.fields.items()}
         )
 
-    def column(self, records: Items, name: Name) -> Items:
+    def known_values(self, records: Items, name: Name) -> Items:
         """Return the values of field `name` that are not missing, as items of its space."""
         values = [value for value in field_values(records, name).tolist() if value is not None]
         return self.fields[name].space_.check(values, str(name))
@@ -128,7 +128,7 @@ class RecordCells(Cells):
     def write(self, items: Items) -> dict[Name, Any]:
         """Convert records to the cells of all columns."""
         written = (
-            outputs.cells_.write(self.column(items, n)) for n, outputs in self.fields.items()
+            outputs.cells_.write(self.known_values(items, n)) for n, outputs in self.fields.items()
         )
         return {name: cells for columns in written for name, cells in columns.items()}
 
@@ -176,16 +176,18 @@ class RecordOutputs(Outputs):
         fields = [
             On(
                 name,
-                outputs.kernel(self.column(y, name), None if weights is None else weights[rows]),
+                outputs.kernel(
+                    self.known_values(y, name), None if weights is None else weights[rows]
+                ),
             )
             for (name, outputs), rows in zip(each, known.values(), strict=True)
         ]
         complete = fill_missing_fields(y, self.columns_, known_fields(y, self.columns_))
         return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
 
-    def column(self, records: Items, name: Name) -> Items:
+    def known_values(self, records: Items, name: Name) -> Items:
         """Return the values of field `name` that are not missing, as items of its space."""
-        return self.cells_.column(records, name)
+        return self.cells_.known_values(records, name)
 
     def decoder(self) -> PerField:
         """Return the decoder that applies the decoder of each column to its field."""
@@ -207,8 +209,8 @@ class RecordOutputs(Outputs):
         """Return the metric of each column by name, on the rows whose true value is not missing."""
         return {
             name: outputs.metric(
-                self.column(truth, name),
-                self.column(predicted[_indices_of_known(truth, name)], name),
+                self.known_values(truth, name),
+                self.known_values(predicted[_indices_of_known(truth, name)], name),
             )
             for name, outputs in self.fields_.items()
         }
@@ -237,7 +239,7 @@ class RecordOutputs(Outputs):
         cells = {
             name: None
             if item[name] is None
-            else outputs.format_one(self.column([item], name)[0], True, flat)
+            else outputs.format_one(self.known_values([item], name)[0], True, flat)
             for name, outputs in self.fields_.items()
         }
         return cells if named else list(cells.values())

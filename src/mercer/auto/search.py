@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -90,7 +91,7 @@ class Search:
         for name, model in trees:
             if self.models and not trees.limit_trees(model, self.clock):
                 break
-            self.models[name] = self.clock.timed("trees", lambda: pairs.fit_model(model))  # noqa: B023
+            self.models[name] = self.clock.time_step("trees", partial(pairs.fit_model, model))
             self.rows[name] = self._add_to_leaderboard(name, name, self.models[name], pairs)
         singles = list(self.models)
         if len(singles) == 1:
@@ -158,12 +159,13 @@ class Search:
         order = sorted(chosen, key=lambda name: -self.score_of(name))
         kept = [name for name in order if name != "linear"][: self.preset.families]
         for name in [name for name in order if name in (*kept, "linear")]:
-            if self.models and not self.clock.allows("whole", 0.6):
+            if self.models and not self.clock.allows_step("whole", 0.6):
                 break
             few = len(self.models) < EXACT_SETS
             sets = self.inputs.bags_ and pairs.n <= EXACT_SET_ROWS and few
             kernel, exact = chosen[name], pairs.n <= self.preset.exact or sets
-            model = self.clock.timed("whole", lambda: self._fit_ridge_model(kernel, pairs, exact))  # noqa: B023
+            fit = partial(self._fit_ridge_model, kernel, pairs, exact)
+            model = self.clock.time_step("whole", fit)
             self.models[name] = model
             self.rows[name] = self._add_to_leaderboard(name, _kernel_name(kernel), model, pairs)
 
@@ -173,9 +175,9 @@ class Search:
 
         def fit(kernel: Any) -> KernelDependencyCV | None:
             """Return the model fitted with a kernel; None if no time is left."""
-            if self.board and not self.clock.allows("ridge", 0.4):
+            if self.board and not self.clock.allows_step("ridge", 0.4):
                 return None
-            return self.clock.timed("ridge", lambda: self._fit_ridge_model(kernel, pairs))
+            return self.clock.time_step("ridge", partial(self._fit_ridge_model, kernel, pairs))
 
         start = family.start
         if self.preset.climbs:

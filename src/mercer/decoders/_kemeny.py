@@ -19,7 +19,7 @@ ORDER_TOLERANCE = 1e-10
 """The allowed rounding error of the value of an order, relative to the sum of preferences."""
 
 
-def subset_orders(W: np.ndarray) -> np.ndarray:
+def best_orders_by_subsets(W: np.ndarray) -> np.ndarray:
     """Return the best order of the labels for each (m, m) preference matrix W, for small m.
 
     The best order has the largest Σ_{i before j} W_ij. It is found by dynamic programming over
@@ -28,12 +28,12 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
     of the labels, so that the cost is O(2^m m).
     """
     orders = np.empty(W.shape[:2], dtype=np.int64)
-    _fill_subset_orders(W, orders)
+    _fill_best_orders(W, orders)
     return orders
 
 
 @parallel
-def _fill_subset_orders(start, stop, W, orders):
+def _fill_best_orders(start, stop, W, orders):
     """Write the order with the largest Σ_{i before j} W_ij, for each matrix W[t], into `orders`."""
     m = W.shape[1]
     half = m // 2
@@ -116,7 +116,7 @@ def _topological_order(wins: np.ndarray) -> list[int]:
 def _component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
     """Return the best order in a strong component of the wins, and whether it is proved."""
     if len(W) <= SUBSETS:
-        return subset_orders(W[None])[0], True
+        return best_orders_by_subsets(W[None])[0], True
     return order_by_integer_programme(W, time_limit)
 
 

@@ -131,7 +131,10 @@ def _bound_remaining_score(front, back, graph, length, ahead):
 
 @compiled
 def _repeat_penalty(edges, i, e, graph):
-    """Return the penalty of edge e at position i for n-grams that earlier edges have too."""
+    """Return the penalty of edge e at position i for n-grams that earlier edges have too.
+
+    `edges` are the edges of the path before position i, and `graph` is a `Paths`.
+    """
     penalty, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]

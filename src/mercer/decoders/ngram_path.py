@@ -166,7 +166,7 @@ class NGramPath(Decoder):
         """Return for each bonus the best strings of all points, with scores and gaps."""
         from ._path_loops import Paths, best_paths
 
-        lengths = self._spectrum.lengths()
+        lengths = self._spectrum.weights_by_length()
         weights = np.zeros(self._spectrum.n)
         weights[np.array(list(lengths)) - 1] = list(lengths.values())
         n, graph, kappa = len(points), self.graph_, self._position_similarities()
@@ -214,8 +214,8 @@ class NGramPath(Decoder):
 
         kernel, graph = self._spectrum, self.graph_
         offsets = np.zeros(kernel.n, dtype=np.int64)
-        sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
-        offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
+        sizes = [kernel.ngrams_.size(m) for m in kernel.weights_by_length()]
+        offsets[np.array(list(kernel.weights_by_length())) - 1] = np.cumsum([0, *sizes[:-1]])
         width = int(kernel.width or 0)
         cells = kernel.n_positions(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)

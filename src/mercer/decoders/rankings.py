@@ -110,13 +110,13 @@ class Kemeny(RankingDecoder):
 
     def _orders(self, W: np.ndarray) -> np.ndarray:
         """Return the best order of the labels for each matrix W[t] of pairwise preferences."""
-        from ._kemeny import SUBSETS, best_order, majority_orders, subset_orders
+        from ._kemeny import SUBSETS, best_order, best_orders_by_subsets, majority_orders
 
         W = np.ascontiguousarray(W, dtype=float)
         orders, proved = majority_orders(W)
         cyclic = np.flatnonzero(~proved)
         if W.shape[1] <= SUBSETS and cyclic.size:
-            orders[cyclic] = subset_orders(W[cyclic])
+            orders[cyclic] = best_orders_by_subsets(W[cyclic])
         elif cyclic.size:
             for t in cyclic:
                 orders[t], self.proved_[t] = best_order(W[t], self.time_limit)

@@ -41,7 +41,7 @@ class NGrams:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the start and the key of each m-gram whose first m - 1 symbols are stored.
 
-        `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
+        `ids` has the number of the stored (m-1)-gram that starts at each position, -1 if none does.
         """
         at = np.flatnonzero((codes.remaining >= m) & (ids >= 0))
         last = codes.flat[at + m - 1]

@@ -50,8 +50,8 @@ class Pair(Kernel):
             return left if left.shape == right.shape else given
         return left if same_items(left, right) else join_items(left, right)
 
-    def _split(self, A: Items) -> tuple[Items, Items]:
-        """Return checked items as the left kernel and as the right kernel needs them."""
+    def _items_by_kernel(self, A: Items) -> tuple[Items, Items]:
+        """Return checked items in the form for the left kernel, and in that for the right one."""
         if are_joint(A):
             return split_items(A)
         if A.ndim <= 2:
@@ -61,8 +61,8 @@ class Pair(Kernel):
 
     def _kernels_and_items(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
         """Return (kernel, A, B) for both kernels, with A and B as that kernel needs them."""
-        ours = self._split(A)
-        theirs = ours if B is A else self._split(B)
+        ours = self._items_by_kernel(A)
+        theirs = ours if B is A else self._items_by_kernel(B)
         return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
@@ -116,8 +116,8 @@ class Pair(Kernel):
         """Return the parameter gradients of both kernels, as functions of joint items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
-            left.prefixed("left").before(lambda A: self._split(A)[0]),
-            right.prefixed("right").before(lambda A: self._split(A)[1]),
+            left.prefixed("left").before(lambda A: self._items_by_kernel(A)[0]),
+            right.prefixed("right").before(lambda A: self._items_by_kernel(A)[1]),
         )
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
@@ -145,7 +145,7 @@ class Sum(Pair):
     @property
     def features(self) -> Features | None:
         """Concatenated features of both kernels; invertible if both are multiples of one kernel."""
-        both = self._combine_abilities(lambda k: k.features, self._concatenated)
+        both = self._combine_abilities(lambda k: k.features, self._concatenate_features)
         if both is None:
             return None
         as_multiple = self.multiple
@@ -154,7 +154,7 @@ class Sum(Pair):
         undo = as_multiple.kernel.features.inverse
         return Features(both.transform, both.sparse, lambda F: undo(as_multiple.read(F)))
 
-    def _concatenated(self, left: Features, right: Features) -> Features:
+    def _concatenate_features(self, left: Features, right: Features) -> Features:
         """Return the concatenation of both features, each applied to the items of its kernel."""
 
         def own_items(A: Items, side: int) -> Items:
@@ -218,10 +218,12 @@ class Product(Pair):
         """Return the gradient of one factor times the values of the other, self.parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
+            """Return the derivatives of Σ_ij C_ij k(A_i, B_j) through this factor of k."""
             kernel, ours, theirs = self._kernels_and_items(A, B)[other]
             return gradient.vjp(A, B, C * kernel._gram(ours, theirs))
 
         def diag_vjp(A: Items, c: Array) -> Any:
+            """Return the derivatives of Σ_i c_i k(A_i, A_i) through this factor of k."""
             kernel, ours, _ = self._kernels_and_items(A, A)[other]
             return gradient.diag_vjp(A, c * kernel._diag(ours))
 

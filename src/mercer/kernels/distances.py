@@ -64,7 +64,7 @@ def squared_distances(A: Array, B: Array) -> Array:
         A = A - shift
         B = A if same else B - shift
     left, right = sqnorms(A), sqnorms(B)
-    D2 = _squared_by_product(A, B, left, right)
+    D2 = _squared_distances_by_product(A, B, left, right)
     most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
     def recompute_cancelled(rows: slice) -> Array:
@@ -88,7 +88,7 @@ def squared_distances(A: Array, B: Array) -> Array:
     return D2
 
 
-def _squared_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
+def _squared_distances_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
     """Return left + right - 2⟨a, b⟩ for all pairs, with left = ‖a‖² and right = ‖b‖² given."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)

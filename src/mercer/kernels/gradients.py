@@ -85,6 +85,7 @@ class ParameterGradient:
         """
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             left = function(A)
             return self.vjp(left, left if A is B else function(B), C)
 

@@ -116,7 +116,7 @@ class Labels(Wrapper):
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Return indicator rows as label sets in the container of the items `like`."""
+        """Return indicator rows as label sets of the type of those in `like`."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):

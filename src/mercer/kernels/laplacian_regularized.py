@@ -173,6 +173,7 @@ class LaplacianRegularized(Wrapper):
         L = like(laplacian(host(K), integer(self.neighbors, "neighbors")), K)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             left, right = (self.inner._gram(Z, known) for Z in (A, B))
             left_times_B, right_times_B = left @ correction, right @ correction
             derivatives = add_values(
@@ -188,6 +189,7 @@ class LaplacianRegularized(Wrapper):
             }
 
         def diag_vjp(A: Items, c: Array) -> Values:
+            """Return Σ_i c_i ∂k(A_i, A_i)/∂θ for each parameter θ by name."""
             left = self.inner._gram(A, known)
             left_times_B = left @ correction
             derivatives = add_values(

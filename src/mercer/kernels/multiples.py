@@ -53,7 +53,7 @@ class Scaled(OfValues):
         return self._factor() * self.inner._diag(A)
 
     def _scaled_capability(self, capability: Any) -> Any:
-        """Return capability.scaled(scale), or None if the inner kernel lacks the capability."""
+        """Return the `Features`, `Radial` or `Fourier` of scale · k, given that of k, or None."""
         return None if capability is None else capability.scaled(self._factor())
 
     features = property(lambda self: self._scaled_capability(self.inner.features))
@@ -136,7 +136,7 @@ class Power(OfValues):
         return power(self.inner._diag(A), self._degree())
 
     def _capability_power(self, capability: Any) -> Any:
-        """Return the exponent-fold product of an inner kernel's capability, or None without one."""
+        """Return the `Radial` or `Fourier` of the power, given that of k; None for None."""
         if capability is None:
             return None
         return reduce(lambda x, y: x.times(y), [capability] * self._degree())

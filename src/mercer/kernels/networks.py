@@ -49,7 +49,7 @@ def is_module(function: Any) -> bool:
     return any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__)
 
 
-def with_arrays(module: Any, state: Any) -> Any:
+def with_weights(module: Any, state: Any) -> Any:
     """Return a copy of a PyTorch module with the weights and buffers of `state`, by name."""
     if not is_module(module):
         raise TypeError(f"network must be a PyTorch module, got {type(module).__name__}.")

@@ -170,6 +170,7 @@ class Positions(Kernel):
         inner = self.inner.parameter_gradient.prefixed("kernel")
 
         def vjp(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> Values:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             derivatives: Values = {}
             for p in range(min(max(map(len, A)), max(map(len, B)))):
                 i, j = (np.flatnonzero([len(item) > p for item in Z]) for Z in (A, B))
@@ -178,6 +179,7 @@ class Positions(Kernel):
             return derivatives
 
         def diag_vjp(A: np.ndarray, c: np.ndarray) -> Values:
+            """Return Σ_i c_i ∂k(A_i, A_i)/∂θ for each parameter θ by name."""
             filled = [item for item in A if len(item)]
             each = np.repeat(c, [len(item) for item in A])
             return inner.diag_vjp(np.concatenate(filled), each) if filled else {}

@@ -87,7 +87,7 @@ class Spectrum(Kernel):
     def fit(self, A: Items) -> Spectrum:
         """Store the n-grams of the batch, which are the columns of `features`."""
         A = self.check(A, "A")
-        self.lengths()
+        self.weights_by_length()
         self.ngrams_ = NGrams(A, integer(self.n, "n"))
         self.longest_ = max(map(len, A))
         return self
@@ -98,15 +98,15 @@ class Spectrum(Kernel):
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
         if "ngrams_" in vars(self):
             bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
-            ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
+            ngrams = sum(self.ngrams_.size(m) for m in self.weights_by_length())
             # Bounds the number of features of one sequence.
             most = max(POSITIONS, limits.size // 16 // max(1, ngrams))
             bounded(self.longest_ + (self.width or 0), "longest_", 0, most)
 
     # -- n-grams ------------------------------------------------------------------------------
 
-    def lengths(self) -> dict[int, float]:
-        """Return a dictionary of the n-gram lengths m that are compared, with their weights w_m."""
+    def weights_by_length(self) -> dict[int, float]:
+        """Return the weight w_m of each n-gram length m that is compared, by length."""
         n = integer(self.n, "n")
         lengths = range(1, n + 1) if self.blended else range(n, n + 1)
         weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
@@ -126,7 +126,7 @@ class Spectrum(Kernel):
         of A. N-grams are numbered by increasing length.
         """
         by_length, start, parts = ngrams.find(A), 0, []
-        for m in self.lengths():
+        for m in self.weights_by_length():
             rows, ids, *positions = by_length[m - 1]
             parts.append((rows, ids + start, *positions))
             start += ngrams.size(m)
@@ -134,7 +134,7 @@ class Spectrum(Kernel):
 
     def ngram_weights(self, ngrams: NGrams) -> np.ndarray:
         """Return the weight of each n-gram, which depends on its length."""
-        lengths = self.lengths()
+        lengths = self.weights_by_length()
         return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
 
     # -- Gram matrices ------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Spectrum(Kernel):
         """Return k(s, s) for each sequence s, by the faster of two methods."""
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= SHORT_STRING * len(codes.flat):
-            return self._diag_of_short(codes)
+            return self._diag_by_pairs(codes)
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
@@ -196,12 +196,12 @@ class Spectrum(Kernel):
         inside, size = at < cells, 2 * cells * len(weights_of_ngrams)
         return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
-    def _diag_of_short(self, codes: Codes) -> np.ndarray:
+    def _diag_by_pairs(self, codes: Codes) -> np.ndarray:
         """Return k(s, s) by comparing all pairs of positions, fast for short sequences."""
         from ._string_loops import fill_self_matches
 
         weights_of_ngrams = np.zeros(1 + integer(self.n, "n"))
-        for m, weight in self.lengths().items():
+        for m, weight in self.weights_by_length().items():
             weights_of_ngrams[m:] += weight
         out = np.empty(len(codes.lengths))
         fill_self_matches(codes.flat, codes.starts, weights_of_ngrams, out)
@@ -210,7 +210,7 @@ class Spectrum(Kernel):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Derivatives with respect to the weights of the n-gram lengths, if all are positive."""
-        weights = np.array(list(self.lengths().values()))
+        weights = np.array(list(self.weights_by_length().values()))
         if not (weights > 0).all() or (self.weights is None and not self.blended):
             return ParameterGradient()
 

@@ -229,9 +229,9 @@ class Smoothed(OnTransformed):
 
     def _apply(self, A: Array) -> Array:
         """Return blurred images."""
-        return self._map(int(A.shape[1]))(A)
+        return self._blur_map(int(A.shape[1]))(A)
 
-    def _map(self, pixels: int) -> LinearMap:
+    def _blur_map(self, pixels: int) -> LinearMap:
         """Return the Gaussian blur as a linear map of flat images; check the number of pixels."""
         if self._pixels != pixels:
             raise ValueError(
@@ -249,13 +249,13 @@ class Smoothed(OnTransformed):
     def fourier(self) -> Fourier | None:
         """The spectral measure of the kernel on images before the blur, or None."""
         inner = self.inner.fourier
-        return inner and self._map(self._pixels).fourier(inner)
+        return inner and self._blur_map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
         """Derivatives with respect to images before the blur, or None without inner ones."""
         inner = self.inner.item_gradient
-        return inner and self._map(self._pixels).gradient(inner)
+        return inner and self._blur_map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -272,11 +272,13 @@ class Smoothed(OnTransformed):
             )
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             U, W, Ct = self._apply(A), self._apply(B), C.T
             ours = total(items.vjp(U, W, C) * blur_derivative(A))
             return {"width": ours + total(items.vjp(W, U, Ct) * blur_derivative(B))}
 
         def diag_vjp(A: Array, c: Array) -> dict:
+            """Return Σ_i c_i ∂k(A_i, A_i)/∂θ for each parameter θ by name."""
             return {"width": total(items.diag_vjp(self._apply(A), c) * blur_derivative(A))}
 
         width_gradient = ParameterGradient({"width": sigma}, vjp, diag_vjp)

@@ -82,6 +82,7 @@ class OfValues(Wrapper):
             return None
 
         def vjp(A: Array, B: Array, C: Array) -> Array:
+            """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""
             M, left, _ = self._value_vjp(A, B, C)
             derivatives = inner.vjp(A, B, M)
             return derivatives if left is None else derivatives + inner.diag_vjp(A, left)
@@ -94,6 +95,7 @@ class OfValues(Wrapper):
         inner = self.inner.parameter_gradient.prefixed("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             M, left, right = self._value_vjp(A, B, C)
             derivatives = inner.vjp(A, B, M)
             if left is None or right is None:

@@ -176,6 +176,7 @@ class Gaussian(OfValues):
         ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
+            """Return Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter θ by name."""
             D2 = self._squared_feature_distances(A, B)
             return {"length_scale": total(C * scaled_exp(D2 * (-0.5 / ell**2)) * D2) / ell**3}
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .._base.arrays import object_array
 from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
-from ..kernels.networks import with_arrays
+from ..kernels.networks import with_weights
 from .archive import RefusedModel
 from .creation import create_part
 from .parts import part_type
@@ -190,7 +190,7 @@ class Reader:
                 "mercer.load(path, network=module)."
             )
         try:
-            return with_arrays(self._networks.pop(0), state)
+            return with_weights(self._networks.pop(0), state)
         except (TypeError, ValueError) as problem:
             raise RefusedModel(f"cannot be loaded: {problem}") from None
 

@@ -49,7 +49,7 @@ class Form:
 
     def write(self, graph: LabelledGraph) -> Any:
         """Convert a `LabelledGraph` to a graph of this format."""
-        return self._networkx(graph) if self.networkx else self._tuple(graph)
+        return self._to_networkx(graph) if self.networkx else self._to_tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
         """Convert one graph of this format to a `LabelledGraph`."""
@@ -59,7 +59,7 @@ class Form:
             edges[i, j] = (mark,)  # the mark of a networkx edge may be None
         return LabelledGraph(nodes, edges)
 
-    def _networkx(self, graph: LabelledGraph) -> Any:
+    def _to_networkx(self, graph: LabelledGraph) -> Any:
         """Convert a `LabelledGraph` to a networkx graph."""
         import networkx as nx
 
@@ -70,7 +70,7 @@ class Form:
             G.add_edge(int(i), int(j), **_attributes(self.edge_label, graph.edges[i, j][0]))
         return G
 
-    def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
+    def _to_tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
         """Convert a `LabelledGraph` to a tuple (adjacency, labels)."""
         n = len(graph)
         A = np.array([[e[0] if e else 0 for e in row] for row in graph.edges]).reshape(n, n)

@@ -214,9 +214,10 @@ def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return the values at x of the smoothing spline of a curve (t, v); None as penalty is "gcv".
+    """Return the values at x of the smoothing spline of a curve (t, v).
 
-    Curves with fewer than `SPLINE_POINTS` points are interpolated linearly.
+    `penalty` is its weight λ; None chooses λ by generalised cross-validation. Curves with fewer
+    than `SPLINE_POINTS` points are interpolated linearly.
     """
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)

@@ -106,9 +106,9 @@ def group_of(
     return Group(tuple(names), inputs, outputs, _shift_orbits(names, grids))
 
 
-def _joint_action(sides: Sequence[Action]) -> Action:
-    """Return the actions on inputs and on outputs as one action on concatenated entries."""
-    left, right = sides
+def _joint_action(actions: Sequence[Action]) -> Action:
+    """Return the actions on inputs and on outputs as one action on their concatenated entries."""
+    left, right = actions
     source = np.concatenate([left.source, right.source + len(left.source)])
     return Action(source, np.concatenate([left.sign, right.sign]))
 
@@ -125,10 +125,10 @@ def _parse_name(name: str) -> tuple[str, str, list[str]]:
     return kind, axis, changes
 
 
-def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
+def _action(name: str, grid: Grid, grids: tuple[Grid, Grid]) -> Action:
     """Return the action of the named symmetry on fields on a grid.
 
-    A name is valid if its axis belongs to one of `both` grids, of inputs and outputs.
+    A name is valid if its axis belongs to one of `grids`, those of inputs and outputs.
     """
     kind, axis, changes = _parse_name(name)
     if grid.points is not None:
@@ -137,8 +137,8 @@ def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
     source = np.arange(grid.size * grid.channels).reshape(shape)
     sign = np.ones(shape)
     if kind in ("mirror", "shift"):
-        if not any(axis in other.axes for other in both):
-            raise ValueError(f"{name!r} names none of the axes {both[0].axes}, {both[1].axes}.")
+        if not any(axis in other.axes for other in grids):
+            raise ValueError(f"{name!r} names none of the axes {grids[0].axes}, {grids[1].axes}.")
         if axis in grid.axes:
             at = grid.axes.index(axis)
             source = np.flip(source, at) if kind == "mirror" else np.roll(source, 1, at)

@@ -44,7 +44,7 @@ def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
     return both
 
 
-def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
+def vowels_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
     """Return the mask of vowels: `member`, or its complement if only that shows harmony.
 
     Vowels and consonants alternate, so that their order alone does not say which are the vowels.

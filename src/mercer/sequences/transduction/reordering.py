@@ -80,7 +80,7 @@ class PieceOrder:
 
     @classmethod
     def of(cls, X: Any, y: Any) -> PieceOrder | None:
-        """Return the fitted model; None if few outputs change the order or some are not strings."""
+        """Return the fitted model; None if few outputs reorder words, or some are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
         orders = observed_orders(X, y)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, indices
 from ...kernels._sequences import Alphabet, Codes
-from .harmony import class_with_harmony, harmony_classes
+from .harmony import harmony_classes, vowels_with_harmony
 
 LEARNT = "learnt"
 """The value of `tiers` that finds the classes in the data."""
@@ -98,10 +98,13 @@ def find_vowels(codes: Codes, n: int) -> np.ndarray:
 def make_tiers(
     tiers: str | list, sources: Alphabet, targets: Alphabet, inputs: Codes, outputs: Codes
 ) -> Tiers | None:
-    """Return the classes `tiers` of symbols, or vowels learnt from encoded inputs and outputs."""
+    """Return the `Tiers` of given classes of symbols, or of vowels learnt from encoded data.
+
+    `tiers` are the classes, or "learnt" for vowels, which are found in `inputs` and `outputs`.
+    """
     if tiers == LEARNT:
-        source = class_with_harmony(inputs, find_vowels(inputs, len(sources)))[:, None]
-        members = class_with_harmony(outputs, find_vowels(outputs, len(targets)))
+        source = vowels_with_harmony(inputs, find_vowels(inputs, len(sources)))[:, None]
+        members = vowels_with_harmony(outputs, find_vowels(outputs, len(targets)))
     else:
         classes = [set(members) for members in tiers]
         source = np.array([[s in c for c in classes] for s in sources.symbols], dtype=bool)
