@@ -19,7 +19,7 @@ from .errors import LocatedError
 MARK = "_file"
 """The attribute with the name of the file that an estimator came from; `fit` removes it."""
 GUARDED = {
-    "_predict_proba", "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
+    "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
     "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
     "variance",
 }  # fmt: skip

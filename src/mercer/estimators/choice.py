@@ -19,10 +19,12 @@ from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import Factorization
-from .scoring import AUTO_SCORING, scores_decoded
+from ..spaces import LabelSets, Rankings
 
 Candidate = tuple[Factorization, list[Decoder], Sequence[float] | None]
 """A factored ridge problem, the decoders to try with it, and the risk at each ridge if known."""
+AUTO_SCORING = "auto"
+"""The default of `scoring`: the metric of label sets and rankings, the risk of other outputs."""
 LIKELIHOODS = ("evidence", "density")
 CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
@@ -162,6 +164,17 @@ class Choices:
                 f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
+
+
+def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
+    """Return whether a search scores decoded predictions; if not, it compares squared errors.
+
+    With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
+    error in feature space is as informative. To choose between decoders, all outputs are decoded.
+    """
+    if scoring != AUTO_SCORING:
+        return scoring is not None
+    return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
 def parameter_list(model: Any, name: str) -> list:

@@ -26,7 +26,6 @@ from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, 
 from ..sources.blocks import naming_block
 from .choice import Candidate, Choices, absolute_ridges
 from .pairs import TrainingPairs
-from .scoring import AUTO_SCORING
 
 
 @dataclass(frozen=True)
@@ -234,24 +233,6 @@ def why_not_streamable(name: str, kernel: Kernel) -> str:
         f"as a whole, and {kernel} has no finite features: give a map of low rank, such as "
         f"{name}=mercer.features.IncompleteCholesky(rank=1000)."
     )
-
-
-def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
-    """Raise an error if a choice cannot be made from the moments and the sample of a stream."""
-    if model.nested is not None:
-        raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
-    several = len(choices.output_kernels) > 1 or len(choices.decoders) > 1
-    if several or model.criterion not in ("loo", "evidence"):
-        raise ValueError(
-            'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
-        )
-    if validation is not None and model.scoring not in (None, AUTO_SCORING):
-        raise ValueError(
-            "validation= is compared by its moments, which give the risk but no score: "
-            "leave one of the two out (without validation, the sample is scored)."
-        )
-    if model.features is not None and model.features.operator_valued:
-        raise ValueError(f"features={model.features} can only be chosen for pairs in memory.")
 
 
 def stream_candidates(

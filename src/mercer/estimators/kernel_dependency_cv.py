@@ -19,12 +19,18 @@ from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Candidate, Choices, parameter_list, random_rows
+from .choice import (
+    AUTO_SCORING,
+    Candidate,
+    Choices,
+    parameter_list,
+    random_rows,
+    scores_decoded,
+)
 from .default_kernels import default_kernels
-from .gathered import check_stream_choice
 from .pairs import TrainingPairs, group_labels, rows_of, split_unlabelled
 from .ridge import RidgeEstimator
-from .scoring import AUTO_SCORING, decoded_score, scores_decoded
+from .scoring import decoded_score
 from .selection import Selection, warn_at_edges, warn_of_data
 
 CHOSEN_ON = 1000
@@ -324,4 +330,17 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> None:
         """Raise an error for choices that cannot be made on a stream."""
         super()._refuse_in_streams(choices, unlabelled, validation)
-        check_stream_choice(self, choices, validation)
+        if self.nested is not None:
+            raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
+        several = len(choices.output_kernels) > 1 or len(choices.decoders) > 1
+        if several or self.criterion not in ("loo", "evidence"):
+            raise ValueError(
+                'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
+            )
+        if validation is not None and self.scoring not in (None, AUTO_SCORING):
+            raise ValueError(
+                "validation= is compared by its moments, which give the risk but no score: "
+                "leave one of the two out (without validation, the sample is scored)."
+            )
+        if self.features is not None and self.features.operator_valued:
+            raise ValueError(f"features={self.features} can only be chosen for pairs in memory.")

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, copy_arrays
+from .._base.from_file import guarded
 from ..embedding import Embedding
 from .base import StructuredEstimator
 from .probabilities import Probabilities, has_classes, sorted_classes
@@ -79,6 +80,7 @@ class LeftOutPoints(StructuredEstimator):
         return self.probabilities_
 
     @available_if(has_classes)
+    @guarded
     def predict_proba(self, X: Items) -> np.ndarray:
         """Return the probability of every class, or of every label by itself.
 
@@ -94,10 +96,6 @@ class LeftOutPoints(StructuredEstimator):
         One row per input, one column for each of `classes_`. Rows of classes sum to one; labels of
         a set have separate probabilities.
         """
-        return self._predict_proba(X)
-
-    def _predict_proba(self, X: Items) -> np.ndarray:
-        """Return class probabilities, computed for a few thousand inputs at a time."""
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 

@@ -12,23 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from .._base.arrays import Items, host
 from ..defaults import evaluate
 from ..kernels import Kernel
-from ..spaces import LabelSets, Rankings
+from .choice import AUTO_SCORING
 
-AUTO_SCORING = "auto"
-"""The default of `scoring`: the metric of label sets and rankings, the risk of other outputs."""
 ClassProbabilities = Callable[[], tuple[np.ndarray, np.ndarray]]
 """A function that returns the classes and their probabilities."""
-
-
-def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
-    """Return whether a search scores decoded predictions; if not, it compares squared errors.
-
-    With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
-    error in feature space is as informative. To choose between decoders, all outputs are decoded.
-    """
-    if scoring != AUTO_SCORING:
-        return scoring is not None
-    return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
 def decoded_score(

@@ -24,8 +24,16 @@ from ..problem import Problem
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
 from ..spaces import LabelSets
-from .choice import LIKELIHOODS, Candidate, Choices, absolute_ridges, calibrated
-from .scoring import AUTO_SCORING, decoded_score, exceeds_standard_error, scores_decoded
+from .choice import (
+    AUTO_SCORING,
+    LIKELIHOODS,
+    Candidate,
+    Choices,
+    absolute_ridges,
+    calibrated,
+    scores_decoded,
+)
+from .scoring import decoded_score, exceeds_standard_error
 
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is chosen unless the risk of another is smaller by more than this
