@@ -22,7 +22,8 @@ class Constants:
     slots
         The example and the output component of each row.
     totals
-        The sum Σw of each constant over all training data; 0 for a component that never occurs.
+        The sum Σw of each constant over all training data; 0 for a component that never occurs, and
+        for all components without an intercept, so that N is zero.
     roots
         √w, the square root of the sample weight of each row; None for ones.
     all_rows
@@ -35,10 +36,12 @@ class Constants:
     all_rows: bool = True
 
     @classmethod
-    def by_component(cls, slots: Slots, weights: np.ndarray | None) -> Constants:
+    def by_component(
+        cls, slots: Slots, weights: np.ndarray | None, intercept: bool = True
+    ) -> Constants:
         """Return one constant for each output component; there is one weight for each slot."""
         totals = np.bincount(slots.places, weights, minlength=slots.width).astype(float)
-        return cls(slots, totals, None if weights is None else np.sqrt(weights))
+        return cls(slots, intercept * totals, None if weights is None else np.sqrt(weights))
 
     @property
     def places(self) -> np.ndarray:

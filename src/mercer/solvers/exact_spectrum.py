@@ -211,10 +211,9 @@ class ExactSpectrum(InputSpectrum):
         return self.reduction.roots
 
     @property
-    def constants(self) -> Constants | None:  # type: ignore[override]
-        """The unit vector that the intercept fits; None without an intercept."""
-        gram = self.gram
-        return Constants.by_component(self.slots, gram.weights) if gram.intercept else None
+    def constants(self) -> Constants:  # type: ignore[override]
+        """The unit vector that the intercept fits; zero without an intercept."""
+        return Constants.by_component(self.slots, self.gram.weights, self.gram.intercept)
 
     @property
     def slots(self) -> Slots:  # type: ignore[override]

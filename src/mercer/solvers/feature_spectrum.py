@@ -46,7 +46,7 @@ class FeatureSpectrum(InputSpectrum):
         w = None if weights is None else weights[slots.owners]
         self.total = float(slots.size if w is None else w.sum())
         self.roots = None if w is None else like(np.sqrt(w)[:, None], where)
-        self.constants = Constants.by_component(slots, w) if intercept else None
+        self.constants = Constants.by_component(slots, w, intercept)
         self.complete = self.orthonormal = False
 
     def features(self, X: Items) -> Array:

@@ -100,7 +100,7 @@ class RidgeObjective:
         misfit = float(xp.sum(self.part.projected * inside))
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
-        number = q * (n - self.part.spectrum.constant_count)
+        number = q * (n - self.part.spectrum.constants.count)
         constant_outputs = misfit <= number * np.finfo(float).tiny
         share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]

@@ -65,7 +65,7 @@ class InputSpectrum:
     s
         The eigenvalues, (r,), non-negative.
     constants
-        The unit vectors N that the intercept fits, orthogonal to E; None without an intercept.
+        The unit vectors N that the intercept fits, orthogonal to E; zero without an intercept.
     complete
         Whether E and N together are a complete basis: then one minus a leverage is a sum of
         non-negative terms; otherwise it is a difference, accurate to about 1e-15.
@@ -82,7 +82,7 @@ class InputSpectrum:
 
     E: Array
     s: Array
-    constants: Constants | None = None
+    constants: Constants
     complete: bool
     orthonormal: bool
     roots: Array | None = None
@@ -97,11 +97,6 @@ class InputSpectrum:
     def size(self) -> int:
         """The number of training rows."""
         return self.slots.size
-
-    @property
-    def constant_count(self) -> int:
-        """The number of constants that the intercept adds; 0 without an intercept."""
-        return 0 if self.constants is None else self.constants.count
 
     @property
     def mean_diagonal(self) -> float:
@@ -156,8 +151,7 @@ class InputSpectrum:
             assert projected.prior is not None
             V = projected.prior[:, None] * b[None, :] - abs(projected.Z) ** 2 @ removed
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            if self.constants is not None:
-                V = V + self.constants.at(projected.slots, V) ** 2
+            V = V + self.constants.at(projected.slots, V) ** 2
             found.append(projected.slots.join(V))
         return xp.concat(found)
 

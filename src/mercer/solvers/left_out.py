@@ -140,13 +140,11 @@ def solve_groups_by_woodbury(
     """
     xp, (groups, size), spectrum = namespace(part.b), members.shape, part.spectrum
     E = xp.reshape(E, (groups, size, -1))
-    constants = spectrum.constants
-    AE = E if constants is None else constants.solve(members, E)
+    AE = spectrum.constants.solve(members, E)
     S, found = adjoint(E) @ AE, []
     for rows, alpha in zip(R, alphas, strict=True):
         factors = 1.0 - part.shrinkage(alpha)
-        AR = xp.reshape(rows, (groups, size, -1))
-        AR = AR if constants is None else constants.solve(members, AR)
+        AR = spectrum.constants.solve(members, xp.reshape(rows, (groups, size, -1)))
         columns = []
         for j in range(factors.shape[1]):
             columns_of_R = slice(None) if factors.shape[1] == 1 else slice(j, j + 1)

@@ -156,13 +156,12 @@ class LowRankSpectrum(InputSpectrum):
         return None if weights is None else like(np.sqrt(weights)[:, None], self.s)
 
     @property
-    def constants(self) -> Constants | None:  # type: ignore[override]
-        """The unit vector that the intercept fits, of norm 1 over all examples."""
+    def constants(self) -> Constants:  # type: ignore[override]
+        """The unit vector that the intercept fits, of norm 1 over all examples; or zero."""
         inputs = self.input_rows
-        if inputs.mean is None:
-            return None
+        total = np.array([0.0 if inputs.mean is None else inputs.total])
         roots = None if inputs.weights is None else np.sqrt(inputs.weights)
-        return Constants(self.slots, np.array([inputs.total]), roots, self.all_rows)
+        return Constants(self.slots, total, roots, self.all_rows)
 
     @property
     def slots(self) -> Slots:  # type: ignore[override]
@@ -186,7 +185,7 @@ class LowRankSpectrum(InputSpectrum):
     @property
     def complete(self) -> bool:  # type: ignore[override]
         """Whether the columns of E and the constants are a complete basis of the rows."""
-        return self.orthonormal and self.s.shape[0] + self.constant_count == self.size
+        return self.orthonormal and self.s.shape[0] + self.constants.count == self.size
 
     def _factor_moment(self) -> tuple[Array, Array, Array]:
         """Return the spectrum by an eigendecomposition of the moment of the coordinates.

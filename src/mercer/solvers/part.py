@@ -140,7 +140,7 @@ class Part:
     def free_rows(self) -> float:
         """The number of training rows minus the number of constants of the intercept."""
         rows = self.shape[0] if self.stream_totals is None else self.stream_totals[0]
-        return rows - self.spectrum.constant_count
+        return rows - self.spectrum.constants.count
 
     def group_labels(self, problem: Problem) -> np.ndarray | None:
         """Return the group label of each row; None if each row is left out alone."""
@@ -190,8 +190,7 @@ class Part:
         """Return the fitted values H T of given targets T, with the smoother H at `alpha`."""
         E, eigenvalues = self.spectrum.E, self._eigenvalues()
         fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
-        constants = self.spectrum.constants
-        return fitted if constants is None else fitted + constants.project(T)
+        return fitted + self.spectrum.constants.project(T)
 
     def coefficients(self, alpha: float, Q: Array | None = None) -> Array:
         """Return the coefficients D of the fitted map g(x) = z(x) D, for projected inputs z(x).
@@ -265,10 +264,8 @@ class Part:
         """
         if self.spectrum.complete:
             return 0.0
-        xp, constants = namespace(self.b), self.spectrum.constants
-        rest = np.ones(self.spectrum.size)
-        rest = rest if constants is None else rest - constants.entries(slice(None)) ** 2
-        rest = like(rest, self.b)
+        xp = namespace(self.b)
+        rest = like(1.0 - self.spectrum.constants.entries(slice(None)) ** 2, self.b)
         if not self.spectrum.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squared_basis, axis=1)
@@ -286,10 +283,10 @@ class Part:
 
     def project_out(self, A: Array, eigenvectors: bool = True) -> Array:
         """Return A minus its projection on the constants N, and on E if `eigenvectors`."""
-        E, constants = self.spectrum.E, self.spectrum.constants
+        E = self.spectrum.E
         for _ in range(2):  # the second time removes rounding errors
             A = A - E @ (adjoint(E) @ A) if eigenvectors else A
-            A = A if constants is None else A - constants.project(A)
+            A = A - self.spectrum.constants.project(A)
         return A
 
     # -- residuals and leverages ---------------------------------------------------------------
@@ -350,40 +347,26 @@ class Part:
         d = xp.concat([self._residual_factors(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(E, (groups, size, -1))
         H = xp.reshape(congruences(E, d), (groups, len(alphas), -1, size, size))
-        extra = self.complement_blocks(E, members)
-        return H if extra is None else H + extra[:, None, None, :, :]
+        return H + self.complement_blocks(E, members)[:, None, None, :, :]
 
-    def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return the ridge-independent part of the blocks of I - H over groups; None if zero.
+    def complement_blocks(self, E: Array, members: np.ndarray) -> Array:
+        """Return the ridge-independent part of the blocks of I - H over groups.
 
         H is the smoother, the other part is E diag(d) Eᵀ, and E holds the eigenvectors' rows in the
         groups. A constant of the intercept whose rows are all in one group is not subtracted,
         because it cannot be fitted without the group.
         """
-        constants = self.spectrum.constants
-        projectors = None if constants is None else constants.blocks(members, self.b)
+        xp, (fitted, alone) = namespace(E), self.spectrum.constants.blocks(members, self.b)
         if self.spectrum.complete:
-            return None if projectors is None else projectors[1]
-        rest = self._orthogonal_blocks(E, members, None if projectors is None else projectors[0])
-        return rest if projectors is None else rest + projectors[1]
-
-    def _orthogonal_blocks(self, E: Array, members: np.ndarray, constants: Array | None) -> Array:
-        """Return blocks of the projector on the complement of eigenvectors and constants.
-
-        `constants` are the blocks of the projector on the constants; None without an intercept.
-        """
-        xp = namespace(E)
-        rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
-        if constants is not None:
-            rest = rest - constants
-        if not self.spectrum.orthonormal:
-            return rest
-        rest = rest - E @ adjoint(E)
-        smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
-        for g in np.flatnonzero(smallest < CANCELLED_FRACTION):
-            columns = self.complement_columns(members[g])
-            rest[int(g), :, :] = adjoint(columns) @ columns
-        return rest
+            return alone
+        rest = like(np.eye(members.shape[1]), self.b) - fitted
+        if self.spectrum.orthonormal:
+            rest = rest - E @ adjoint(E)
+            smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
+            for g in np.flatnonzero(smallest < CANCELLED_FRACTION):
+                columns = self.complement_columns(members[g])
+                rest[int(g), :, :] = adjoint(columns) @ columns
+        return rest + alone
 
     # -- left-out models at new inputs ---------------------------------------------------------
 
@@ -400,10 +383,7 @@ class Part:
         b = self.b[direction]
         W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(self.spectrum.E)
         constants = self.spectrum.constants
-        if constants is None:
-            return W
-        entries = constants.entries(slice(None))
-        return W + like(float(constants.levels[0]) * entries, W)
+        return W + like(float(constants.levels[0]) * constants.entries(slice(None)), W)
 
     def prediction_change(
         self, projected: ProjectedInputs, rows: np.ndarray, e: Array, alpha: float
@@ -416,10 +396,8 @@ class Part:
         pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (
             adjoint(self.spectrum.rows(rows)) @ e
         )
-        change, constants = projected.Z @ pull, self.spectrum.constants
-        if constants is not None:
-            change = change + constants.change(projected.slots, rows, e)
-        return projected.slots.join(change)
+        change = self.spectrum.constants.change(projected.slots, rows, e)
+        return projected.slots.join(projected.Z @ pull + change)
 
     # -- constants that occur in one group only ------------------------------------------------
 

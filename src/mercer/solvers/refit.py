@@ -47,7 +47,8 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
         problem, cache = replace(problem, weights=None), Cache()
     if side.features is None:
         problem.require_memory(SPECTRAL_SQUARES)
-    spectrum = cache.spectrum(side.kernel, _factored_inputs, problem)
+    make = exact_spectrum if side.features is None else low_rank_spectrum
+    spectrum = cache.spectrum(side.kernel, make, problem)
     output_rows, kind = cache.output_rows(problem), Refit if problem.loss is None else RobustRefit
     method = kind(problem, spectrum, output_rows, want.folds, weights)
     return Factorization(given, given.kernel, output_rows, [], method=method)
@@ -160,14 +161,6 @@ class Refit(SolutionMethod):
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
         return factor_separable(self.problem, self.spectrum, self.output_rows, 1.0).scale
-
-
-def _factored_inputs(problem: Problem) -> InputSpectrum:
-    """Return the spectrum of the input Gram matrix of a problem, exact or at low rank."""
-    side = problem.inputs
-    if side.features is None:
-        return exact_spectrum(problem, direct=False)
-    return low_rank_spectrum(problem)
 
 
 class RobustRefit(Refit):

@@ -41,7 +41,7 @@ class SlotGramSpectrum(InputSpectrum):
         require_slot_gram_memory(slots.size)
         self.weights = w = None if weights is None else weights[slots.owners]
         self.total = float(slots.size if w is None else w.sum())
-        self.constants = Constants.by_component(slots, w) if intercept else None
+        self.constants = Constants.by_component(slots, w, intercept)
         self.complete = self.orthonormal = True
 
     @property
