@@ -83,6 +83,7 @@ class Blend(LeftOutPoints):
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "left_out_models_": "left-out predictions",
+        "models_": "the blended models",
         "means_": "left-out means",
         "squares_": "left-out predictions",
         "left_out_weights_": "left-out predictions",
@@ -188,7 +189,6 @@ class Blend(LeftOutPoints):
         bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
-            bare.__dict__.pop("models_", None)
             map = self.points_.map
             maps = [one.without_training_data() for one in map.maps]
             bare.points_ = replace(bare.points_, map=BlendedMap(maps, map.factors, map.frame))

@@ -7,7 +7,6 @@ from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Array, Items, blocks, count
 from .._base.checks import Limits, array, must, offsets
-from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding
@@ -113,8 +112,8 @@ class BoostedDependency(CoordinateModel):
         directions = _principal_directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         with threadpool_limits(None if len(A) >= THREADED_ROWS else 1, user_api="openmp"):
-            self.folds_ = fold_numbers(labels, self.cv)
-            F, self.n_trees_ = self._left_out_predictions(A, T, list(fold_rows(self.folds_)), w)
+            folds = list(self._draw_folds(labels))
+            F, self.n_trees_ = self._left_out_predictions(A, T, folds, w)
             grown = [self._fit_trees(A, t, w, n) for t, n in zip(T.T, self.n_trees_, strict=True)]
         map = BoostedMap.of(self.input_kernel_, scaling, grown, mean, directions)
         return self._set_points(map, mean + F @ directions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -123,18 +123,10 @@ class CoordinateModel(LeftOutPoints):
         self.points_ = PointMap(map, None, self.frame_, weights)
         return Embedding(left_out, self.frame_, weigh=partial(weights.weights, None, left_out))
 
-    def _predict_left_out(
-        self,
-        predict: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        shape: tuple[int, ...],
-        labels: np.ndarray,
-    ) -> np.ndarray:
-        """Return predictions of all rows, fold by fold: `predict(rows of other folds, rows)`."""
+    def _draw_folds(self, labels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Draw the folds that are left out; return the rows outside and inside of each."""
         self.folds_ = fold_numbers(labels, self.cv)
-        C = np.empty(shape)
-        for seen, out in fold_rows(self.folds_):
-            C[out] = predict(seen, out)
-        return C
+        return fold_rows(self.folds_)
 
     def _own_folds(self) -> np.ndarray | None:
         """Return the fold in which each training example was left out; None if out-of-bag."""

@@ -114,14 +114,12 @@ class ForestDependency(CoordinateModel):
         self.points_ = PointMap(means, None, frame, weights_of)
         if self.bootstrap:
             return Embedding(forest.out_of_bag(outputs), frame)
-
-        def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
-            """Return predictions of the rows `out` by a forest grown on the rows `seen`."""
+        left_out = np.empty(outputs.shape)
+        for seen, out in self._draw_folds(labels):
             other = self._grow(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
-            return M @ other.leaf_means(outputs[seen]) / len(other.trees.roots)
-
-        return Embedding(self._predict_left_out(predict, outputs.shape, labels), frame)
+            left_out[out] = M @ other.leaf_means(outputs[seen]) / len(other.trees.roots)
+        return Embedding(left_out, frame)
 
     def _grow(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any

@@ -96,14 +96,12 @@ class RegressorDependency(CoordinateModel):
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
         """Fit the regressor on all pairs and without each fold; return the left-out points."""
-
-        def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
-            """Return predictions of the rows `out` by a regressor fitted on the rows `seen`."""
-            fitted = _fit_regressor(self.regressor, A[seen], V[seen], weights[seen])
-            return _predict_rows(fitted, A[out])
-
         map = RegressorMap(self.input_kernel_, _fit_regressor(self.regressor, A, V, weights))
-        return self._set_points(map, self._predict_left_out(predict, V.shape, labels))
+        left_out = np.empty(V.shape)
+        for seen, out in self._draw_folds(labels):
+            fitted = _fit_regressor(self.regressor, A[seen], V[seen], weights[seen])
+            left_out[out] = _predict_rows(fitted, A[out])
+        return self._set_points(map, left_out)
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Fit output coordinates and decoder only, for a model that is trained elsewhere.

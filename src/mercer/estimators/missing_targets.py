@@ -69,6 +69,7 @@ class MissingTargets(LeftOutPoints):
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "known_": "the training outputs",
+        "models_": "the models of single patterns",
     }
 
     @on_fresh_state
@@ -140,12 +141,6 @@ class MissingTargets(LeftOutPoints):
     def _known_coordinates(self) -> np.ndarray | None:
         """Return a mask that is True where an output coordinate of a training example is known."""
         return self.known_
-
-    def without_training_data(self) -> Any:
-        """Return a copy that can predict but holds neither the models nor their training data."""
-        bare = super().without_training_data()
-        bare.__dict__.pop("models_", None)
-        return bare
 
     @property
     def loo_risk_(self) -> float:

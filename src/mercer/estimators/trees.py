@@ -77,18 +77,14 @@ class TreeNodes:
     right: np.ndarray
 
     @classmethod
-    def of(
-        cls,
-        sizes: list[int],
-        feature: np.ndarray,
-        threshold: np.ndarray,
-        left: np.ndarray,
-        right: np.ndarray,
-    ) -> TreeNodes:
-        """Return the nodes of trees of given sizes; `left` and `right` count within each tree."""
+    def of(cls, sizes: list[int], feature: Array, threshold: Array, *children: Array) -> TreeNodes:
+        """Return the nodes of trees of given sizes.
+
+        The left and right `children` count within each tree.
+        """
         roots = np.cumsum([0, *sizes])[:-1]
         shift = np.repeat(roots, sizes)
-        return cls(roots, feature, threshold, left + shift, right + shift)
+        return cls(roots, feature, threshold, *(child + shift for child in children))
 
     @classmethod
     def of_fitted_trees(cls, regressors: list[BaseDecisionTree]) -> TreeNodes:
