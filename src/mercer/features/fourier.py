@@ -6,7 +6,6 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
@@ -203,12 +202,8 @@ class RandomOperatorFourier(FeatureMap):
         """
         N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
-        summation = (
-            like(self._summation_matrix().toarray(), vu)
-            if is_foreign(vu)
-            else self._summation_matrix()
-        )
-        return summation @ (theta * like(self.along_, vu))
+        summation = np.eye(2 * len(self.frequencies_))[:, self.source_]
+        return like(summation, vu) @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
         """Return the matrix of the normal equations, given the moment uu = U.T @ U.
@@ -231,8 +226,3 @@ class RandomOperatorFourier(FeatureMap):
         """
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
-
-    def _summation_matrix(self) -> csr_array:
-        """Return the sparse 0/1 matrix that sums the features of each coordinate."""
-        size = (2 * len(self.frequencies_), len(self.source_))
-        return csr_array((np.ones(size[1]), (self.source_, np.arange(size[1]))), shape=size)

@@ -3,11 +3,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, namespace, sliced, take
+from .._base.arrays import Array, Items, count, namespace, take
 from .._base.linalg import EPS, PositiveDefinite, eigh, triangular_inverse
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
-from .._base.threads import map_row_blocks, rows_at_once
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
 
@@ -58,40 +57,18 @@ class Nystroem(LandmarkMap):
 
     depends_on_data = property(lambda self: self.landmarks is None)
 
-    def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        r"""Choose the landmarks; compute the trace error :math:`tr(K - UU^\top) / tr(K)`."""
-        A, trace = self._choose_landmarks(kernel, A)
-        if not (kernel.on_vectors and isinstance(A, np.ndarray)):
-            self._set_trace_error(trace, _total_square(self.transform(A)))
-            return self
-
-        def total_squares(parts: list[slice]) -> float:
-            return sum(_total_square(self.transform(sliced(A, rows))) for rows in parts)
-
-        step = rows_at_once(count(self.landmarks_))
-        self._set_trace_error(trace, sum(map_row_blocks(total_squares, count(A), step)))
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """Choose the landmarks, and return the coordinates of the items, one row for each."""
-        A, trace = self._choose_landmarks(kernel, A)
-        U = self.transform(A)
-        self._set_trace_error(trace, _total_square(U))
-        return U
-
-    def _choose_landmarks(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
-        """Set landmarks and weights; return the checked items and their Gram matrix's trace."""
         A = kernel.check(A, "A")
-        diagonal = kernel.diag(A)
         landmarks = self._given_or_drawn_landmarks(kernel, A)
         require_low_rank(count(A), count(landmarks))
         self.kernel_, self.landmarks_ = kernel, landmarks
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
-        return A, float(namespace(diagonal).sum(diagonal))
-
-    def _set_trace_error(self, trace: float, kept: float) -> None:
-        """Store the trace error, given the trace of K and the part of it that UUᵀ represents."""
+        U, diagonal = self.transform(A), kernel.diag(A)
+        trace = float(namespace(diagonal).sum(diagonal))
+        kept = float(namespace(U).sum(U * U))
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
+        return U
 
     def _given_or_drawn_landmarks(self, kernel: Kernel, A: Items) -> Items:
         """Return the given landmarks, or `rank` items drawn at random."""
@@ -107,11 +84,6 @@ class Nystroem(LandmarkMap):
         n = count(A)
         drawn = check_random_state(self.random_state).permutation(n)[: self.rank]
         return take(A, np.sort(drawn))
-
-
-def _total_square(U: Array) -> float:
-    """Return the sum of the squared entries of U."""
-    return float(namespace(U).sum(U * U))
 
 
 def inverse_root(K: Array) -> Array:

@@ -64,7 +64,7 @@ class JointKernel(Kernel):
     def fit(self, A: Items) -> JointKernel:
         """Fit the operator-valued kernel and the output kernel on pairs (input, output)."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
-        self.output_kernel_ = clone(_kernel_or_linear(self.output_kernel)).fit(y)
+        self.output_kernel_ = clone(as_kernel(self.output_kernel or Linear())).fit(y)
         map: FeatureMap = Explicit()
         if self.output_kernel_.features is None:
             map = Triangular()
@@ -76,7 +76,9 @@ class JointKernel(Kernel):
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
         """Return the checked inputs and the checked outputs of an array of pairs."""
         X = inputs.check([x for x, _ in pairs], "inputs")
-        return X, _kernel_or_linear(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
+        return X, as_kernel(self.output_kernel or Linear()).as_outputs(
+            [y for _, y in pairs], "outputs"
+        )
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
         """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs (x, y) in A and (x', y') in B."""
@@ -147,7 +149,7 @@ class FromJoint(CoupledKernel):
 
     def _input_kernel(self) -> Kernel:
         """Return the given kernel that checks inputs, by default `Linear`."""
-        return _kernel_or_linear(self.kernel)
+        return as_kernel(self.kernel or Linear())
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and check that it is linear in outputs."""
@@ -187,8 +189,3 @@ class FromJoint(CoupledKernel):
 def _pairs(X: Items, V: Array) -> np.ndarray:
     """Return the pairs of X[i] and V[i] as an array of tuples."""
     return object_array(list(zip(X, V, strict=True)))
-
-
-def _kernel_or_linear(kernel: Any) -> Kernel:
-    """Return a kernel, given as an object or a name; `Linear` for None."""
-    return Linear() if kernel is None else as_kernel(kernel)

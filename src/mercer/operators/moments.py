@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from .._base.arrays import Array, blocks, is_foreign, namespace
+from .._base.arrays import Array, blocks, namespace
 from .._base.linalg import congruent, eigh
 from .._base.symmetric import add, full, trace
 from .._base.threads import map_row_blocks
@@ -165,26 +165,17 @@ def moments_of_rows(
             products = [Vt @ U, *([Vt @ V] if squares else [])]
             vu, *vv = (xp.astype(A, sums[0].dtype, copy=False) for A in products)
             more = [vu, *sums, *vv]
-            uu = _plus_square(U, uu)
+            square = xp.astype(xp.matrix_transpose(U) @ U, sums[0].dtype, copy=False)
+            if uu is None:
+                uu = square
+            else:
+                uu += square
             rest = [a + b for a, b in zip(rest, more, strict=True)] if rest else more
         return [uu, *rest]
 
     every = map_row_blocks(total, n, step) if threads else [total(blocks(n, step))]
     uu, vu, u, v, *vv = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
     return Moments(n, uu, vu, vv[0] if squares else None, u, v)
-
-
-def _plus_square(U: Array, before: Array | None) -> Array:
-    """Return `before` + UᵀU, or UᵀU if `before` is None; a NumPy `before` is changed in place.
-
-    NumPy's product uses the symmetry of UᵀU. SciPy's product would block other threads.
-    """
-    xp = namespace(U)
-    square = xp.astype(xp.matrix_transpose(U) @ U, xp.float64, copy=False)
-    if before is None or is_foreign(U):
-        return square if before is None else before + square
-    before += square
-    return before
 
 
 def _outer(a: Array, b: Array) -> Array:
