@@ -11,7 +11,7 @@ from mercer.kernels import RBF, Linear, Matern, Polynomial, Standardized
 from mercer.operators import Local, Shared
 from mercer.problem import Side
 from mercer.solvers import Cache
-from mercer.solvers.coupled import dense as dense_route
+from mercer.solvers.coupled import coupled as dense_route
 from mercer.solvers.shared import factor_windows
 from mercer.spaces import Fields
 

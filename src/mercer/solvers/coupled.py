@@ -5,12 +5,14 @@ A slot is a pair of an example and an output component.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._base.arrays import Array, is_array, like, namespace, take
 from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..embedding import PointMap
-from ..operators import OperatorKernel
+from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fit_about_means
 from ..operators.slots import Slots
 from ..problem import Problem, Want
@@ -79,11 +81,28 @@ def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | No
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 
-def factor_slots_densely(
-    problem: Problem, kernel: OperatorKernel, output_rows: OutputRows
+def coupled(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor a problem whose kernel couples output components, as `factor_slots` does."""
+    output_rows = cache.output_rows(problem)
+    return factor_slots(problem, fitted_kernel(problem, output_rows), output_rows, want)
+
+
+def factor_slots(
+    problem: Problem, kernel: OperatorKernel, output_rows: OutputRows, want: Want
 ) -> Factorization:
-    """Factor a problem by its Gram matrix over all slots (pairs of example and component)."""
-    spectrum = SlotGramSpectrum(kernel, problem.inputs.items, problem.weights, problem.intercept)
+    """Factor a problem by its dense Gram matrix over all pairs of example and component.
+
+    Conjugate gradients replace it if they are requested, or faster and no solver is requested.
+    """
+    X, requested = problem.inputs.items, want.solver
+    method = requested if isinstance(requested, BlockConjugateGradient) else None
+    if requested == "cg" or (requested == "auto" and want.single and _is_large(kernel.gram(X))):
+        method = BlockConjugateGradient()
+    if method is not None:
+        require_gram_memory(problem.n)
+        solutions = IterativeSolutions(problem, kernel, output_rows, method)
+        return Factorization(problem, kernel, output_rows, [], method=solutions)
+    spectrum = SlotGramSpectrum(kernel, X, problem.weights, problem.intercept)
     slots, w = spectrum.slots, spectrum.weights
     T = slot_targets(slots, output_rows, w)
     means = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
@@ -91,53 +110,19 @@ def factor_slots_densely(
     return Factorization(problem, kernel, output_rows, [part])
 
 
-def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a coupled problem by its dense Gram matrix over all pairs of example and component.
-
-    Conjugate gradients replace it where they are faster, unless `solver="dense"` is requested.
-    """
-    output_rows = cache.output_rows(problem)
-    kernel = fitted_kernel(problem, output_rows)
-    if want.solver == "dense":
-        return factor_slots_densely(problem, kernel, output_rows)
-    return factor_slots(problem, kernel, output_rows, want)
+def _is_large(gram: BlockGram) -> bool:
+    """Return whether conjugate gradients are faster than a dense matrix for one solution."""
+    return gram.rows.size > DENSE_SLOTS and not gram.direct
 
 
-def conjugate_gradients(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Fit the kernel of a problem; return a factorisation that solves by conjugate gradients."""
-    output_rows, method = cache.output_rows(problem), want.solver
-    method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
-    return factor_iteratively(problem, fitted_kernel(problem, output_rows), output_rows, method)
-
-
-def factor_iteratively(
-    problem: Problem,
-    kernel: OperatorKernel,
-    output_rows: OutputRows,
-    method: BlockConjugateGradient,
-) -> Factorization:
-    """Return a factorisation that runs conjugate gradients for each ridge parameter."""
-    require_gram_memory(problem.n)
-    solutions = IterativeSolutions(problem, kernel, output_rows, method)
-    return Factorization(problem, kernel, output_rows, [], method=solutions)
-
-
+@dataclass(eq=False)
 class IterativeSolutions(SolutionMethod):
     """Solutions of a coupled ridge problem by conjugate gradients, without left-out predictions."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        kernel: OperatorKernel,
-        output_rows: OutputRows,
-        method: BlockConjugateGradient,
-    ):
-        self.problem, self.kernel, self.output_rows, self.method = (
-            problem,
-            kernel,
-            output_rows,
-            method,
-        )
+    problem: Problem
+    kernel: OperatorKernel
+    output_rows: OutputRows
+    method: BlockConjugateGradient
 
     def solution(self, alpha: float) -> Solution:
         """Solve by conjugate gradients at the ridge `alpha`, and return the fitted map g."""
@@ -153,17 +138,6 @@ class IterativeSolutions(SolutionMethod):
         map = CoupledMap(self.kernel, X, found.coef)
         points = PointMap(map, offset, output_rows.frame, weights)
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
-
-
-def factor_slots(
-    problem: Problem, kernel: OperatorKernel, output_rows: OutputRows, want: Want
-) -> Factorization:
-    """Factor the Gram matrix over slots if it is small or reused; else use conjugate gradients."""
-    if want.single:
-        gram = kernel.gram(problem.inputs.items)
-        if gram.rows.size > DENSE_SLOTS and not gram.direct:
-            return factor_iteratively(problem, kernel, output_rows, BlockConjugateGradient())
-    return factor_slots_densely(problem, kernel, output_rows)
 
 
 def require_gram_memory(n: int) -> None:

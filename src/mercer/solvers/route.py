@@ -11,7 +11,7 @@ from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
-from .coupled import conjugate_gradient_refusal, conjugate_gradients, coupled_refusal, dense
+from .coupled import conjugate_gradient_refusal, coupled, coupled_refusal
 from .exact import cholesky, spectral
 from .factorization import Factorization
 from .images import image_refusal, images
@@ -73,10 +73,8 @@ SHIFTS = Solver("shifts", shifts, shift_refusal, Sizes.cholesky)
 IMAGES = Solver("images", images, image_refusal)
 WINDOWS = Solver("windows", shared, shared_refusal, Sizes.low_rank)
 BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
-DENSE = Solver("dense", dense, coupled_refusal, requested_by=("dense",))
-CONJUGATE_GRADIENTS = Solver(
-    "cg", conjugate_gradients, conjugate_gradient_refusal, requested_by=("cg",)
-)
+DENSE = Solver("dense", coupled, coupled_refusal, requested_by=("dense",))
+CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, requested_by=("cg",))
 SOLVERS = (
     CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, FEATURES, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,

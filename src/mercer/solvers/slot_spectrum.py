@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,23 +91,15 @@ class SlotGramSpectrum(InputSpectrum):
 
     def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map of a `Part`, and its mean over the training inputs."""
-        gram = self.kernel.gram(self.X)
-        try:
-            computed = self.cached is not None
-            C = (
-                self._coefficients_by_spectrum(part, alpha)
-                if computed
-                else self._coefficients_by_cholesky(gram, part.T, alpha)
-            )
-        except np.linalg.LinAlgError:
-            C = self._coefficients_by_spectrum(part, alpha)  # α is lost in rounding
+        gram, C = self.kernel.gram(self.X), None
+        if self.cached is None:
+            with suppress(np.linalg.LinAlgError):  # α is lost in rounding
+                C = self._coefficients_by_cholesky(gram, part.T, alpha)
+        if C is None:
+            C = self.reduction.weighted(self.E @ part.coefficients(alpha))
         means = self.slots.means(gram.apply(C), self.weights)
         mean = namespace(means).reshape(means, (-1,)) if self.intercept else 0.0
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
-
-    def _coefficients_by_spectrum(self, part: Part, alpha: float) -> Array:
-        """Return the dual coefficients for `alpha`, computed from the spectrum."""
-        return self.reduction.weighted(self.E @ part.coefficients(alpha))
 
     def _coefficients_by_cholesky(self, gram: BlockGram, T: Array, alpha: float) -> Array:
         """Return the dual coefficients for targets T, by Cholesky factors of coupled blocks."""
