@@ -34,14 +34,14 @@ ROUTES = {
 def test_a_large_factorisation_is_released(name, monkeypatch):
     model = ROUTES[name].fit(X, np.sin(X))
     expected = model.loo_predict()
-    kept = model.fitted_._kept["factorization"]
+    kept = model.fitted_.known["factorization"]
     low = model.features is not None or name in ("by direction", "windows")
     assert kept.nbytes > (8 * RANK if low else 8 * N * (N - 2))
     monkeypatch.setattr(fitted, "GRANTED_BYTES", 0)
     monkeypatch.setattr(fitted, "KEPT_FRACTION", 0)
     model.fit(X, np.sin(X))
     np.testing.assert_allclose(model.loo_predict(), expected)
-    assert "factorization" not in model.fitted_._kept
+    assert "factorization" not in model.fitted_.known
 
 
 @pytest.mark.parametrize("y", [X[:, 0], X[:, :1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 from .._base.arrays import Array, Items
 from .._base.memory import KEPT_FRACTION, available
 from .._base.plan import GRANTED_BYTES
-from ..embedding import Embedding
+from ..embedding import Embedding, PointMap
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
 from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import with_training_weights
-from .posterior import Posterior
+from .posterior import Posterior, computed_once
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Fitted:
     want: Want
     alpha: float
     flat: bool = False
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def keep(self, name: str, value: Any, nbytes: float) -> None:
         """Store a value under a name if it is small compared with the free memory, else release it.
@@ -53,17 +53,17 @@ class Fitted:
         The factorisation is kept in this way for later left-out predictions.
         """
         if nbytes <= GRANTED_BYTES or nbytes <= KEPT_FRACTION * available():
-            self._kept[name] = value
+            self.known[name] = value
         else:
-            self._kept.pop(name, None)
+            self.known.pop(name, None)
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_kept": {}}
+        return self.__dict__ | {"known": {}}
 
     @property
     def kept(self) -> Factorization | None:
         """The stored factorisation; None if it was released."""
-        return self._kept.get("factorization")
+        return self.known.get("factorization")
 
     @property
     def factorization(self) -> Factorization:
@@ -74,35 +74,29 @@ class Fitted:
         self.keep("factorization", made, made.nbytes)
         return made
 
-    def cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the value stored under a name; `make()` computes it on the first call."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
-
+    @computed_once
     def posterior(self) -> Posterior:
-        """Return the posterior of the fitted model as a Gaussian process, computed once."""
-        return self.cached("posterior", lambda: Posterior(self))
+        """Return the posterior of the fitted model as a Gaussian process."""
+        return Posterior(self)
 
+    @computed_once
     def left_out(self) -> LeftOut:
         """Return the left-out predictions and residuals of all training examples."""
-        if "left_out" not in self._kept:
-            factorization = self.factorization
-            self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
-            # Or release it: what was computed on demand made it grow.
-            self.keep("factorization", factorization, factorization.nbytes)
-        return self._kept["left_out"]
+        factorization = self.factorization
+        found = next(iter(factorization.left_out([self.alpha])))
+        # Or release it: what was computed on demand made it grow.
+        self.keep("factorization", factorization, factorization.nbytes)
+        return found
 
+    @computed_once
     def left_out_points(self) -> Embedding:
         """Return the left-out predictions as points of the output feature space."""
-        return self.cached(
-            "points",
-            lambda: with_training_weights(self.left_out().embed(), self.problem, self.alpha),
-        )
+        return with_training_weights(self.left_out().embed(), self.problem, self.alpha)
 
-    def embed(self, X: Items) -> Embedding:
-        """Return the predicted points g(x) of new inputs."""
-        return self.cached("map", lambda: self.factorization.solve(self.alpha).points)(X)
+    @computed_once
+    def points(self) -> PointMap:
+        """Return the map from new inputs to their predicted points g(x)."""
+        return self.factorization.solve(self.alpha).points
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
         """Yield slices of X, and how g(x) changes if the group of each example is left out."""
@@ -110,8 +104,8 @@ class Fitted:
 
     def without(self) -> LeftOutModels:
         """Return a function of (X, sets) that predicts X[i] without training examples sets[i]."""
-        if "without" in self._kept:
-            return self._kept["without"]
+        if "without" in self.known:
+            return self.known["without"]
         problem, want = self.problem, replace(self.want, moves=True)
         plain = problem.loss is None and problem.separable and problem.gathered is None
         if plain and needs_no_coordinates(problem, self.want):  # weights on outputs are enough

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from .._base.arrays import Items, count
 from .._base.parameters import same
 from .._base.plan import require_moments
+from ..decoders import Decoder
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
@@ -236,9 +237,10 @@ def why_not_streamable(name: str, kernel: Kernel) -> str:
 
 
 def stream_candidates(
-    model: Any,
-    choices: Choices,
     gathered: Gathered,
+    choices: Choices,
+    decoder: Decoder,
+    intercept: bool,
     source: Source | None,
     validation: Any,
 ) -> list[Candidate]:
@@ -248,10 +250,10 @@ def stream_candidates(
     `source`. They are None where there is nothing to read again: then the sample is left out.
     """
     cache, want = Cache(), choices.want
-    left_out = want.left_out or model.decoder_.calibrates
+    left_out = want.left_out or decoder.calibrates
     grouped: list[list[tuple[Factorization, list[float]]]] = []
     for number, group in enumerate(group_by_scalar_kernel(choices.kernels)):
-        problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
+        problems = [gathered.problem(number, kernel, intercept) for kernel in group]
         found = [factor(problem, replace(want, left_out=left_out), cache) for problem in problems]
         grouped.append([(one, absolute_ridges(one, want)) for one in found])
     factorizations = [one for group in grouped for one, _ in group]
@@ -268,4 +270,4 @@ def stream_candidates(
         sums = [LeftOutSums.of(group) for group in grouped]
         total = source.map_reduce(gathered.expected, partial(left_out_squares, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(factorizations))
-    return [(one, [model.decoder_], own) for one, own in zip(factorizations, risks, strict=True)]
+    return [(one, [decoder], own) for one, own in zip(factorizations, risks, strict=True)]

@@ -34,7 +34,7 @@ def computed_once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     name = compute.__name__
 
     @wraps(compute)
-    def known(self: Posterior) -> T:
+    def known(self: Any) -> T:
         """Return the stored result; compute it on the first call."""
         if name not in self.known:
             self.known[name] = compute(self)

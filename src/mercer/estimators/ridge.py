@@ -115,9 +115,21 @@ class RidgeEstimator(LeftOutPoints):
         validation: Any = None,
     ) -> None:
         """Fit the model to moments of a stream; a choice may read the source once more."""
-        self._store_stream(gathered)
+        expected, y = gathered.expected, gathered.sample.y
+        output_kernel = expected.output_kernel
+        if expected.y is not None:
+            self._check_pairs(expected.kernels[0], output_kernel, expected.X, expected.y, least=1)
+        self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
+        warn_if_constant(output_kernel, y)
+        decoder = self._fitted_decoder(output_kernel, y, choices.decoders[0])
+        if decoder.calibrates and gathered.gatherings[0].inputs.operator_valued:
+            raise ValueError(
+                f"{decoder} is calibrated on left-out predictions, which random operator features "
+                "of a stream do not offer: fit pairs in memory, or give another decoder."
+            )
         again = source if self.chooses else None
-        candidates = stream_candidates(self, choices, gathered, again, validation)
+        intercept = self.fit_intercept
+        candidates = stream_candidates(gathered, choices, decoder, intercept, again, validation)
         self._store(*self._select(candidates, choices), choices.want)
 
     def _select(
@@ -272,22 +284,6 @@ class RidgeEstimator(LeftOutPoints):
         self.decoder_ = decoder
         if decoder.calibrates:
             self.decoder_ = calibrated(decoder, self.loo_embed(), self.outputs_)
-
-    def _store_stream(self, gathered: Gathered) -> None:
-        """Store sample, moments and output kernel of a stream; fit the decoder on the sample."""
-        expected, self.outputs_ = gathered.expected, gathered.sample.y
-        self.output_kernel_ = expected.output_kernel
-        if expected.y is not None:
-            kernels = expected.kernels[0], self.output_kernel_
-            self._check_pairs(*kernels, expected.X, expected.y, least=1)
-        self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
-        warn_if_constant(self.output_kernel_, self.outputs_)
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
-        if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
-            raise ValueError(
-                f"{self.decoder_} is calibrated on left-out predictions, which random operator "
-                "features of a stream do not offer: fit pairs in memory, or give another decoder."
-            )
 
     # -- points -------------------------------------------------------------------------------
 

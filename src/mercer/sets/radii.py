@@ -203,7 +203,7 @@ class JackknifeRadii(Reducible):
     def at(self, X: Items) -> np.ndarray:
         """Return one radius for each input, or a row with one for each candidate or location."""
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
-        points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
+        points, moves = self.fitted.points()(checked), self.fitted.moves(checked)
         if isinstance(self.score, CandidateScore):
             return self._radii_of_lists(self.score, points, moves)
         assert isinstance(self.score, AroundScore)
