@@ -96,9 +96,6 @@ class Constants:
         """
         places, entries = self.places[members], like(self.entries(members), A)
         products = entries[:, :, None] * entries[:, None, :]
-        if len(self.totals) == 1:
-            alone = members.shape[1] == self._row_counts[0]
-            return products, (1.0 if alone else 0.0) * products
         same = places[:, :, None] == places[:, None, :]
         products = like(same, A) * products
         alone = same.sum(axis=2) >= self._row_counts[places]

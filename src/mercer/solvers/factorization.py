@@ -10,7 +10,19 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, sliced, take, take_columns
+from .._base.arrays import (
+    Array,
+    Items,
+    blocks,
+    concatenated,
+    count,
+    like,
+    namespace,
+    put,
+    sliced,
+    take,
+    take_columns,
+)
 from .._base.errors import NotSupported
 from .._base.memory import ENTRIES, array_bytes
 from .._base.threads import map_in_threads, one_thread_each
@@ -399,47 +411,30 @@ class Factorization:
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
             """Return the predictions at X, each without its set of training examples."""
+            G, some = map(X).coordinates, np.flatnonzero([len(examples) for examples in sets])
+            if not len(some):
+                return Embedding(G, map.frame)
             removed = self._join_in_coordinates(
-                [self._removed_contributions(part, X, sets, ridge) for part in parts]
+                [self._removed_contributions(part, X, sets, some, ridge) for part in parts]
             )
-            return Embedding(map(X).coordinates - removed, map.frame)
+            return Embedding(put(G + 0.0, some, take(G, some) - removed), map.frame)
 
         return points
 
     def _removed_contributions(
-        self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float
+        self, part: Part, X: Items, sets: Sequence[np.ndarray], some: np.ndarray, ridge: float
     ) -> Array:
-        """Return the contribution of the left-out examples of each input to its prediction at X."""
-        projected = part.spectrum.project_inputs(X)
+        """Return the contributions of left-out examples to the predictions at `some` inputs X."""
+        projected, n = part.spectrum.project_inputs(X).select(some), self.problem.n
         found, order = [], []
-        for examples, inputs in distinct_sets(sets):
-            found.append(
-                self._removed_contribution(
-                    part, projected.select(inputs), examples, ridge, len(inputs)
-                )
-            )
+        for examples, inputs in distinct_sets([sets[int(t)] for t in some]):
+            images = np.concatenate([examples + n * i for i in range(self.copies)])
+            rows = part.slots.of_items(images)
+            e = LeaveOneOut(part).solve_groups(None, [ridge], rows[None, :])[0, :, :]
+            e = e + part.unknown_constants(part.slots.owners, rows)
+            found.append(part.prediction_change(projected.select(inputs), rows, e, ridge))
             order.append(inputs)
-        xp = namespace(*found)
-        return take(xp.concat(found), np.argsort(np.concatenate(order)))
-
-    def _removed_contribution(
-        self,
-        part: Part,
-        projected: ProjectedInputs,
-        examples: np.ndarray,
-        ridge: float,
-        number: int,
-    ) -> Array:
-        """Return the contribution of one set of left-out examples to `number` predictions."""
-        if not len(examples):
-            q = part.shape[1] * part.slots.width
-            return like(np.zeros((number, q)), projected.Z)
-        n = self.problem.n
-        images = np.concatenate([examples + n * i for i in range(self.copies)])
-        rows = part.slots.of_items(images)
-        e = LeaveOneOut(part).solve_groups(None, [ridge], rows[None, :])[0, :, :]
-        e = e + part.unknown_constants(part.slots.owners, rows)
-        return part.prediction_change(projected, rows, e, ridge)
+        return take(concatenated(found), np.argsort(np.concatenate(order)))
 
     # -- the Gaussian process ------------------------------------------------------------------
 

@@ -25,8 +25,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.arrays import Array, like, namespace, take
+from .._base.arrays import Array, namespace, take
 from .._base.linalg import adjoint
+from .._base.symmetric import full
 from .factorization import Factorization
 from .left_out import LeaveOneOut, divide_by_positive, members_by_size
 
@@ -104,10 +105,10 @@ class RidgeObjective:
         constant_outputs = misfit <= number * np.finfo(float).tiny
         share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]
-        within = _diagonal(0.5 * xp.sum(self.D * self.b[None, :], axis=1))
+        within = full(0.5 * xp.sum(self.D * self.b[None, :], axis=1))
         within = within - share * (bz @ inside.T)
         beyond = None if outside is None else -share * (outside @ bz.T)
-        B = _diagonal(0.5 * xp.sum(self.D * s, axis=0))
+        B = full(0.5 * xp.sum(self.D * s, axis=0))
         B = B - share * ((inside * s).T @ inside)
         found = self.slopes(-self.factorization.evidence(self.alpha), B, within, beyond)
         if (
@@ -233,11 +234,6 @@ def _divided_differences(rise: Array, slope: Array, at: Array, floor: float) -> 
     step = at[:, None] - at[None, :]
     near = xp.abs(step) <= NEAR_EIGENVALUES * (at[:, None] + at[None, :] + floor)
     return xp.where(near, slope, rise / xp.where(near, xp.ones_like(step), step))
-
-
-def _diagonal(values: Array) -> Array:
-    """Return the diagonal matrix with the given values."""
-    return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
 def slopes(factorization: Factorization, alpha: float, criterion: str) -> Slopes:

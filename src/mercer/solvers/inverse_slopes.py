@@ -135,32 +135,20 @@ def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tupl
     """
     xp = namespace(P)
     z = P @ T
-    solved, spread = _group_functions(P, groups)
-    e = solved(z)
-    a = (2.0 / total) * solved(e)
+    e = solve_diagonal_blocks(P, z, groups)
+    a = (2.0 / total) * solve_diagonal_blocks(P, e, groups)
     half = (P @ a) @ z.T
-    A = P @ spread(a, e) - 0.5 * (half + half.T)
+    A = P @ _outer_products_times(P, a, e, groups) - 0.5 * (half + half.T)
     return float(xp.sum(e * e)) / total, A
 
 
-def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Return two functions for left-out groups: one solves with blocks of P = (K + αI)⁻¹.
-
-    They are R ↦ P_gg⁻¹R_g and (a, e) ↦ sym(a_g e_gᵀ) P over groups g.
-    """
+def _outer_products_times(P: Array, a: Array, e: Array, groups: Any) -> Array:
+    """Return the symmetric part of a_g e_gᵀ within each group g of rows, times P."""
     xp = namespace(P)
     if groups is None:
-        d = xp.linalg.diagonal(P)
-        d = xp.where(d > 0, d, xp.ones_like(d))[:, None]
-        return lambda R: R / d, lambda a, e: xp.sum(a * e, axis=1)[:, None] * P
-    members = [own for same in members_by_size(groups) for own in same]
-
-    def spread(a: Array, e: Array) -> Array:
-        """Return the symmetric part of a_g e_gᵀ within each group g, times P."""
-        out = xp.zeros_like(P)
-        for own in members:
-            M = take(a, own) @ take(e, own).T
-            out = put(out, own, 0.5 * (M + M.T) @ take(P, own))
-        return out
-
-    return lambda R: solve_diagonal_blocks(P, R, groups), spread
+        return xp.sum(a * e, axis=1)[:, None] * P
+    out = xp.zeros_like(P)
+    for own in (own for same in members_by_size(groups) for own in same):
+        M = take(a, own) @ take(e, own).T
+        out = put(out, own, 0.5 * (M + M.T) @ take(P, own))
+    return out

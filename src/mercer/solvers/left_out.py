@@ -178,7 +178,7 @@ def solve_diagonal_blocks(A: Array, R: Array, groups: np.ndarray | None) -> Arra
     """Return A_gg⁻¹R_g for every group g of rows, or R / diag(A) without groups."""
     xp, found, order = namespace(R), [], []
     if groups is None:
-        return R / xp.linalg.diagonal(A)[:, None]
+        return divide_by_positive(R, xp.linalg.diagonal(A)[:, None])
     for members in members_by_size(groups):
         flat = members[:, :, None] * A.shape[0] + members[:, None, :]
         blocks_of_A = xp.reshape(take(xp.reshape(A, (-1,)), flat.reshape(-1)), flat.shape)
