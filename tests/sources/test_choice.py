@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import make_scorer, mean_absolute_error
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.decoders import Candidates
+from mercer.decoders import Candidates, Direct
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity
@@ -106,3 +106,9 @@ def test_refusals():
         KernelDependencyCV(Linear(), criterion="gcv").fit(BLOCKS)
     with pytest.raises(ValueError, match="features=None is exact"):
         KernelDependencyCV(RBF(1.0)).fit(BLOCKS)
+
+
+def test_a_decoder_in_a_list_of_one():
+    choice = KernelDependencyCV(Linear(), alphas=ALPHAS)
+    alone = choice.set_params(decoder=Direct()).fit(BLOCKS).predict(XV)
+    assert_allclose(choice.set_params(decoder=[Direct()]).fit(BLOCKS).predict(XV), alone)
