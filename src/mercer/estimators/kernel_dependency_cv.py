@@ -19,14 +19,7 @@ from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import (
-    AUTO_SCORING,
-    Candidate,
-    Choices,
-    parameter_list,
-    random_rows,
-    scores_decoded,
-)
+from .choice import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
 from .default_kernels import default_kernels
 from .pairs import TrainingPairs, group_labels, rows_of, split_unlabelled
 from .ridge import RidgeEstimator
@@ -289,7 +282,7 @@ class KernelDependencyCV(RidgeEstimator):
         if not is_integer(folds) or not 2 <= folds <= number:
             raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
         w = None if weights is None else np.asarray(weights, dtype=float)
-        decoders = len(parameter_list(self, "decoder"))
+        decoders = len(self._choices().decoders)
         found = []
         for rest, rows in fold_rows(fold_numbers(labels, folds)):
             inner = clone(self).set_params(nested=None, verbose=False)

@@ -128,8 +128,9 @@ class RidgeEstimator(LeftOutPoints):
                 "of a stream do not offer: fit pairs in memory, or give another decoder."
             )
         again = source if self.chooses else None
-        intercept = self.fit_intercept
-        candidates = stream_candidates(gathered, choices, decoder, intercept, again, validation)
+        candidates = stream_candidates(
+            gathered, choices, decoder, self.fit_intercept, again, validation
+        )
         self._store(*self._select(candidates, choices), choices.want)
 
     def _select(
@@ -198,11 +199,11 @@ class RidgeEstimator(LeftOutPoints):
     def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
         """Yield the ridge problem of each kernel; equal scalar kernels are fitted once."""
         for group in group_by_scalar_kernel(choices.kernels):
-            first = group[0]
-            if first.separable:
-                inputs = pairs.side(first.separated().inputs, pairs.X, self.features)
+            scalar = group[0].inputs
+            if group[0].separable:
+                inputs = pairs.side(scalar, pairs.X, self.features)
             else:
-                inputs = Side(first.inputs, pairs.X, self.features, pairs.sample)
+                inputs = Side(scalar, pairs.X, self.features, pairs.sample)
             for kernel in group:
                 if kernel.separable:
                     kernel = Separable(inputs.kernel, kernel.separated().operator)

@@ -24,15 +24,7 @@ from ..problem import Problem
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
 from ..spaces import LabelSets
-from .choice import (
-    AUTO_SCORING,
-    LIKELIHOODS,
-    Candidate,
-    Choices,
-    absolute_ridges,
-    calibrated,
-    scores_decoded,
-)
+from .choice import AUTO_SCORING, LIKELIHOODS, Candidate, Choices, absolute_ridges, scores_decoded
 from .scoring import decoded_score, exceeds_standard_error
 
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
@@ -132,7 +124,9 @@ class Selection:
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
         """Return the score of left-out points that a decoder has decoded."""
         outputs, weights, model = problem.outputs, problem.weights, self.model
-        decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
+        decoder = copy.copy(decoder)  # decoding leaves traces
+        if decoder.calibrates:
+            decoder = decoder.calibrate(points, outputs.items)
         known = vars(decoder).get("calibration_")
         if model.scoring == AUTO_SCORING and weights is None and known is not None:
             return float(known)
