@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -88,6 +88,17 @@ def inner_products(A: Bags, B: Bags) -> np.ndarray:
     return sum_over_shared_features(add_inner_products, *count_matrices(A, B))
 
 
+class Compressed(NamedTuple):
+    """A sparse matrix by rows (CSR) or by columns (CSC), with the names of scipy.
+
+    The compiled loops take it, because they know no matrix of scipy.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
 def sum_over_shared_features(loop: Any, F: Any, G: Any) -> np.ndarray:
     """Return the matrix of sums over features that `loop` computes for rows of F and of G.
 
@@ -97,7 +108,7 @@ def sum_over_shared_features(loop: Any, F: Any, G: Any) -> np.ndarray:
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
     for M in (rows, columns):
         M.sum_duplicates()
-    loop(rows.indptr, rows.indices, rows.data, columns.indptr, columns.indices, columns.data, out)
+    loop(*(Compressed(M.indptr, M.indices, M.data) for M in (rows, columns)), out)
     return out
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._base.arrays import Array, Items, as_items, object_array
@@ -12,6 +14,26 @@ from .gradients import analytic_gradient
 
 MASS_KINDS = ("peaks", "losses", "differences")
 """The values of `of`, the masses that are compared."""
+
+
+class PeakArrays(NamedTuple):
+    """The peaks of a batch of mass spectra, as arrays for the compiled loops.
+
+    Attributes
+    ----------
+    start
+        Spectrum i has the peaks start[i] to start[i + 1] - 1.
+    mass, weight
+        The mass of each peak, ascending in each spectrum, and its weight.
+    """
+
+    start: np.ndarray
+    mass: np.ndarray
+    weight: np.ndarray
+
+    def as_type(self, kind: np.dtype) -> PeakArrays:
+        """Return the peaks with weights of the given type."""
+        return self._replace(weight=self.weight.astype(kind))
 
 
 @parameters
@@ -77,23 +99,23 @@ class MassSpectrum(Kernel):
 
         left = self._masses_and_weights(A)
         right = left if B is A else self._masses_and_weights(B)
-        return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
+        return overlaps(left, right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
         """Return the overlap of each mass spectrum with itself."""
         from ._spectra import self_overlaps
 
-        return self_overlaps(*self._masses_and_weights(A), np.real(self.width), 1.0 / self.width)
+        return self_overlaps(self._masses_and_weights(A), np.real(self.width), 1.0 / self.width)
 
     # The derivative with respect to the width is that for fixed pairs of matching peaks.
     parameter_gradient = property(lambda self: analytic_gradient(self, "width", "power"))
 
-    def _masses_and_weights(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (starts, masses, weights) of a batch; item i is starts[i]:starts[i + 1]."""
+    def _masses_and_weights(self, A: Items) -> PeakArrays:
+        """Return the masses of a batch that are compared, with their weights."""
         parts = [self._compared_masses(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
         masses = np.concatenate([m for m, _ in parts])
-        return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
+        return PeakArrays(starts, masses, np.concatenate([a for _, a in parts]) ** self.power)
 
     def _compared_masses(self, item: SortedSpectrum) -> tuple[np.ndarray, np.ndarray]:
         """Return the compared masses (of peaks, losses or differences) and their weights."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._base.arrays import Array, Items
@@ -160,36 +162,53 @@ class SubsetTree(TreeKernel):
         """Return the weighted number of shared fragments for all pairs."""
         from ._fragments import subset_tree_gram
 
-        left = _flat_batch(A)
-        right = left if B is A else _flat_batch(B)
-        return np.asarray(subset_tree_gram(*left, *right, self._checked_decay(), A is B))
+        left = InnerNodes.of(A)
+        right = left if B is A else InnerNodes.of(B)
+        return subset_tree_gram(left, right, self._checked_decay(), A is B)
 
     def _diag(self, A: Items) -> Array:
         """Return k(a, a), the weighted number of pairs of equal fragments of each tree a."""
         from ._fragments import subset_tree_diag
 
-        return np.asarray(subset_tree_diag(*_flat_batch(A), self._checked_decay()))
+        return subset_tree_diag(InnerNodes.of(A), self._checked_decay())
 
 
-def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the inner nodes of a batch of trees as arrays (start, production, pointer, child).
+class InnerNodes(NamedTuple):
+    """The inner nodes of a batch of trees, as arrays for the compiled loops.
 
-    Tree t has the inner nodes start[t] to start[t + 1] - 1, and the inner children of node u are
-    child[pointer[u]:pointer[u + 1]]. Leaves do not contribute to the recursion.
+    Leaves do not contribute to the recursion of `SubsetTree`.
+
+    Attributes
+    ----------
+    start
+        Tree t has the inner nodes start[t] to start[t + 1] - 1, in postorder.
+    production
+        A hash of the production of each node.
+    pointer, child
+        The inner children of node u are child[pointer[u]:pointer[u + 1]].
     """
-    production: list[np.ndarray] = []
-    degrees: list[np.ndarray] = [np.zeros(1, dtype=np.int64)]
-    child: list[np.ndarray] = []
-    start = [0]
-    for tree in A:
-        hashes = tree.productions()
-        inside = np.diff(tree.pointer) > 0
-        number = np.cumsum(inside) - 1 + start[-1]
-        is_inner_child = inside[tree.child]
-        degree = np.add.reduceat(np.append(is_inner_child, 0), tree.pointer[:-1]) * inside
-        production.append(hashes[inside])
-        degrees.append(degree[inside])
-        child.append(number[tree.child[is_inner_child]])
-        start.append(start[-1] + int(inside.sum()))
-    pointer = np.cumsum(np.concatenate(degrees))
-    return np.array(start), np.concatenate(production), pointer, np.concatenate(child)
+
+    start: np.ndarray
+    production: np.ndarray
+    pointer: np.ndarray
+    child: np.ndarray
+
+    @classmethod
+    def of(cls, trees: Items) -> InnerNodes:
+        """Return the inner nodes of a batch of `FlatTree` objects."""
+        production: list[np.ndarray] = []
+        degrees: list[np.ndarray] = [np.zeros(1, dtype=np.int64)]
+        child: list[np.ndarray] = []
+        start = [0]
+        for tree in trees:
+            hashes = tree.productions()
+            inside = np.diff(tree.pointer) > 0
+            number = np.cumsum(inside) - 1 + start[-1]
+            is_inner_child = inside[tree.child]
+            degree = np.add.reduceat(np.append(is_inner_child, 0), tree.pointer[:-1]) * inside
+            production.append(hashes[inside])
+            degrees.append(degree[inside])
+            child.append(number[tree.child[is_inner_child]])
+            start.append(start[-1] + int(inside.sum()))
+        pointer = np.cumsum(np.concatenate(degrees))
+        return cls(np.array(start), np.concatenate(production), pointer, np.concatenate(child))
