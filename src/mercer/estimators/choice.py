@@ -140,26 +140,21 @@ class Choices:
             raise ValueError(
                 f'criterion="{model.criterion}" knows neither groups nor scoring: use "loo".'
             )
-        self._check_refits(model)
+        refits = self.want.left_out_method == "refit"
+        if refits and model.criterion != "loo":
+            raise ValueError(
+                f'criterion="{model.criterion}" is for the square loss and operators that are not '
+                'learnt: use "loo".'
+            )
         features = model.output_features
         if features is not None and features.centered and not model.fit_intercept:
             raise ValueError(
                 f"{features} centres the outputs alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
             )
-
-    def _check_refits(self, model: Any) -> None:
-        """Raise an error for choices whose left-out error needs refits that are not possible."""
-        if self.want.left_out_method == "closed":
-            return
-        if model.criterion != "loo":
-            raise ValueError(
-                f'criterion="{model.criterion}" is for the square loss and operators that are not '
-                'learnt: use "loo".'
-            )
         waves = model.features is not None and model.features.operator_valued
         coupled = [kernel for kernel in self.kernels if waves or not kernel.separable]
-        if coupled:
+        if refits and coupled:
             raise ValueError(
                 f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
                 "compared with a learnt operator or fitted with a robust loss: choose without it."

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, take
+from .._base.errors import warn
 from .._base.folds import FOLDS, fold_numbers, fold_rows
 from .._base.parameters import is_integer, parameters, same
 from ..decoders import Decoder
@@ -24,7 +25,7 @@ from .default_kernels import default_kernels
 from .pairs import TrainingPairs, group_labels, rows_of, split_unlabelled
 from .ridge import RidgeEstimator
 from .scoring import decoded_score
-from .selection import Selection, warn_at_edges, warn_of_data
+from .selection import Selection, notes_on_data, warn_at_edges
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
@@ -265,7 +266,8 @@ class KernelDependencyCV(RidgeEstimator):
         problem = best.factorization.problem
         if problem.gathered is None:
             warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
-            warn_of_data(problem)
+            for note in notes_on_data(problem):
+                warn(note)
         return best.factorization, best.decoder, best.row["alpha"]
 
     def _nested_score(

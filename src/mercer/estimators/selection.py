@@ -83,25 +83,19 @@ class Selection:
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
         scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
+        likelihoods = {"evidence": factorization.evidence, "density": factorization.density}
+        likelihood = likelihoods.get(self.model.criterion)
         path: Iterable[Any] = [None] * len(alphas)
         if scored or risks is None:
             path = factorization.left_out(alphas, averaged)
         for i, (alpha, left_out) in enumerate(zip(alphas, path, strict=True)):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
-            likely = self._likelihood(factorization, alpha)
+            likely = np.nan if likelihood is None else likelihood(alpha)
             points = with_training_weights(left_out.embed(), problem, alpha) if scored else None
             for decoder, names in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._score_of(decoder, points, problem)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
                 yield Trial(factorization, decoder, names | found)
-
-    def _likelihood(self, factorization: Factorization, alpha: float) -> float:
-        """Return the log evidence or density at a ridge if that is the criterion, else NaN."""
-        if self.model.criterion not in LIKELIHOODS:
-            return np.nan
-        if self.model.criterion == "evidence":
-            return factorization.evidence(alpha)
-        return factorization.density(alpha)
 
     def _scores_decoded(self, problem: Problem) -> bool:
         """Return whether trials are scored by decoded predictions, not by squared errors.
@@ -241,12 +235,6 @@ def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
         if name.rpartition("__")[2] == "length_scale" and isinstance(value, Real):
             return fingerprint(clone(kernel).set_params(**{name: 1.0})), float(value)
     return None
-
-
-def warn_of_data(problem: Problem) -> None:
-    """Warn of labels that never occur, and of equal pairs in several groups."""
-    for note in notes_on_data(problem):
-        warn(note)
 
 
 def notes_on_data(problem: Problem) -> Iterator[str]:
