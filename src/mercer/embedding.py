@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._base.arrays import Array, Items, blocks, count, is_array, like, namespace, take
-from ._base.from_file import FromFile
+from ._base.from_file import FromFile, Reducible
 from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
 from .kernels import Kernel
@@ -362,7 +362,7 @@ def _rows_of(items: Items, rows: slice | np.ndarray) -> Items:
 
 
 @dataclass(frozen=True)
-class PointMap:
+class PointMap(Reducible):
     """The fitted map g from inputs to points of the output feature space.
 
     Attributes

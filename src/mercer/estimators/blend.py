@@ -188,10 +188,6 @@ class Blend(LeftOutPoints):
         """Return a copy that can predict but holds neither the models nor their training data."""
         bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
-        if "points_" in vars(self):
-            map = self.points_.map
-            maps = [one.without_training_data() for one in map.maps]
-            bare.points_ = replace(bare.points_, map=BlendedMap(maps, map.factors, map.frame))
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
