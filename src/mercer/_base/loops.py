@@ -46,16 +46,11 @@ class _Cache(FunctionCache):
             return None
 
 
-def _cached(function: Callable, **options: Any) -> Any:
-    """Return the compiled function, whose code is cached on disk for all processes."""
+def compiled(function: Callable, **options: Any) -> Any:
+    """Compile a function on its first call, and cache its code on disk for all processes."""
     dispatcher = _checked(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
-
-
-def compiled(function: Callable) -> Any:
-    """Compile a function on its first call, and keep the result for other processes."""
-    return _cached(function)
 
 
 class _Notice(event.Listener):
@@ -85,7 +80,7 @@ def parallel(loop: Any) -> Callable:
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to
     compile, aborts when two threads start it at once, and does not survive a fork.
     """
-    without_lock = _cached(loop, nogil=True)
+    without_lock = compiled(loop, nogil=True)
 
     @wraps(loop)
     def run(*arguments: Any) -> None:

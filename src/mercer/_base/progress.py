@@ -48,15 +48,6 @@ class Report:
     def __init__(self) -> None:
         self.bar, self.written = _progress_bar(), time.perf_counter()
 
-    def __enter__(self) -> Report:
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
     def show(self, what: str, done: float, note: str) -> None:
         """Show the name of a step, the fraction of the fit that is done, and a note.
 
@@ -122,7 +113,8 @@ def run_observed(estimator: Observed, total: int, body: Callable[[Steps], T], X:
         steps = Steps(estimator, total)
         if steps.context:
             steps.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        with steps.report or nullcontext():
+        bar = None if steps.report is None else steps.report.bar
+        with bar or nullcontext():
             result = body(steps)
         if steps.context:
             steps.context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
