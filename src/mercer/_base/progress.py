@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -47,6 +47,10 @@ class Report:
 
     def __init__(self) -> None:
         self.bar, self.written = _progress_bar(), time.perf_counter()
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """Return the context in which the bar is shown; one without effect if there is no bar."""
+        return self.bar or nullcontext()
 
     def show(self, what: str, done: float, note: str) -> None:
         """Show the name of a step, the fraction of the fit that is done, and a note.
@@ -113,8 +117,7 @@ def run_observed(estimator: Observed, total: int, body: Callable[[Steps], T], X:
         steps = Steps(estimator, total)
         if steps.context:
             steps.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        bar = None if steps.report is None else steps.report.bar
-        with bar or nullcontext():
+        with steps.report.shown() if steps.report else nullcontext():
             result = body(steps)
         if steps.context:
             steps.context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

@@ -74,4 +74,4 @@ class Clock:
         self.left = dict(planned)
         if verbose or (sys.stderr is not None and sys.stderr.isatty()):
             self.report = Report()
-        return self.report or nullcontext()
+        return self.report.shown() if self.report else nullcontext()

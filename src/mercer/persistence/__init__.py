@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from sklearn.base import BaseEstimator
 
@@ -90,8 +91,7 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
 def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
     """Raise an error if the new file `draft`, written to replace `path`, cannot be loaded."""
     try:
-        with Archive(draft, UNLIMITED) as archive:
-            _read(archive, networks)
+        _read(draft, UNLIMITED, networks)
     except Exception as problem:
         raise ValueError(
             f"the file could not be loaded again ({problem!s:.300}), so {path} is unchanged. "
@@ -132,8 +132,7 @@ def load(
         raise FileNotFoundError(f"{path} is not a file: give the path of a saved model.")
     networks = list(network) if isinstance(network, list | tuple) else [network]
     try:
-        with Archive(path, limits or Limits()) as archive:
-            return _read(archive, [] if network is None else networks)
+        return _read(path, limits or Limits(), [] if network is None else networks)
     except RefusedModel as problem:
         raise DamagedModel(f"{path} {problem}") from None
     except DamagedModel as problem:
@@ -145,12 +144,14 @@ def load(
         ) from None
 
 
-def _read(archive: Archive, networks: list[Any]) -> Any:
-    """Return the model in an open archive, and load saved weights into `networks`."""
-    reader = Reader(archive.array, archive.limits, networks)
-    root = reader.read(archive.root)
+def _read(path: Path, limits: Limits, networks: list[Any]) -> Any:
+    """Return the model in a file, and load saved weights into `networks`."""
+    with ZipFile(path) as file:
+        archive = Archive(file, limits)
+        reader = Reader(archive.array, archive.limits, networks)
+        root = reader.read(archive.root)
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
-    reader.store_file_name(str(archive.path))
+    reader.store_file_name(str(path))
     return root
 
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,6 +39,13 @@ class RefusedModel(DamagedModel):
 class Archive:
     """An open model file: a JSON tree of values, and arrays with numbers.
 
+    Parameters
+    ----------
+    file
+        The open zip archive.
+    limits
+        The limits that its content must respect.
+
     Attributes
     ----------
     root
@@ -46,27 +54,18 @@ class Archive:
         The limits, the number of values raised by the size of the file.
     """
 
-    def __init__(self, path: Path, limits: Limits):
-        self.path = path
-        self._file = zipfile.ZipFile(path)
-        try:
-            self._read_tree(limits)
-        except BaseException:
-            self._file.close()
-            raise
-
-    def _read_tree(self, limits: Limits) -> None:
-        """Read and check the tree of values and the digests of the arrays."""
-        on_disk = self.path.stat().st_size
-        self._check_memory(on_disk, limits)
+    def __init__(self, file: zipfile.ZipFile, limits: Limits):
+        self._file = file
+        self._check_memory(limits)
         packed = self._file.getinfo(TREE).compress_size
         self.limits = replace(limits, nodes=limits.nodes + PER_BYTE * packed)
         tree = json.loads(self._checked_tree_text())
         _check_format(tree)
         self.root, self._digests = tree["root"], tree["digests"]
 
-    def _check_memory(self, on_disk: int, limits: Limits) -> None:
+    def _check_memory(self, limits: Limits) -> None:
         """Raise an error if the unpacked file would take more memory than allowed."""
+        on_disk = os.path.getsize(str(self._file.filename))
         usual = min(available() / 2, UNPACKED_BYTES + UNPACKED_RATIO * on_disk)
         most = usual if limits.memory is None else limits.memory
         members = self._file.infolist()
@@ -93,12 +92,6 @@ class Archive:
         digest = hashlib.sha256(data).hexdigest()
         must(digest == self._digests[name], f"the array {name} is not the one that was saved")
         return _read_array(data, name)
-
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._file.close()
 
 
 def _check_format(tree: dict) -> None:
