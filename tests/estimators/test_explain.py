@@ -5,6 +5,7 @@ import pytest
 
 import mercer
 from mercer import AutoDependency, Blend, ForestDependency, KernelDependency, KernelDependencyCV
+from mercer.decoders import ByLoss
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels
 from mercer.operators import Covariance
@@ -57,3 +58,14 @@ def test_a_table(tmp_path):
 def test_a_wrong_number_is_refused():
     with pytest.raises(ValueError, match="k must be a positive integer, got 0"):
         KernelDependency(RBF(1.0)).fit(X, Y).explain(X, k=0)
+
+
+@pytest.mark.parametrize("symmetries", [("shift:x",), ("transpose",)])
+def test_weights_of_transformed_examples_are_refused(symmetries):
+    images = np.random.default_rng(0).normal(size=(6, 4, 4))
+    model = KernelDependency(RBF(4.0) * Covariance(), symmetries=symmetries).fit(images, images)
+    with pytest.raises(ValueError, match="explain needs one weight for each training example"):
+        model.explain(images, k=24)
+    model.set_params(decoder=ByLoss(lambda a, b: float(np.abs(a - b).sum())))
+    with pytest.raises(ValueError, match="ByLoss needs one weight for each training output"):
+        model.fit(images, images).predict(images)
