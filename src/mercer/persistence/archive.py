@@ -19,7 +19,7 @@ from .. import __version__
 from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
 
-FORMAT = 2
+FORMAT = 3
 """The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
 UNPACKED_BYTES, UNPACKED_RATIO = 2**28, 50
