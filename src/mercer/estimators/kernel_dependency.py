@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sklearn.utils.metaestimators import available_if
 
@@ -15,10 +15,10 @@ from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want, positive_alpha
-from ..solvers import BlockConjugateGradient, Factorization
+from ..solvers import BlockConjugateGradient
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Candidate, Choices
+from .choice import Choices
 from .gathered import Gathered, why_not_streamable
 from .ridge import RidgeEstimator
 
@@ -159,13 +159,6 @@ class KernelDependency(RidgeEstimator):
             [checked_loss(self.loss)],
             Want([positive_alpha(self.alpha)], left_out, solver=self.solver),
         )
-
-    def _select(
-        self, candidates: Iterable[Candidate], choices: Choices
-    ) -> tuple[Factorization, Decoder, float]:
-        """Return the only factored problem with its decoder, at the ridge `alpha`."""
-        ((factorization, (decoder,), _),) = candidates
-        return factorization, decoder, choices.want.alphas[0]
 
     # -- streams ------------------------------------------------------------------------------
 

@@ -136,8 +136,9 @@ class RidgeEstimator(LeftOutPoints):
     def _select(
         self, candidates: Iterable[Candidate], choices: Choices
     ) -> tuple[Factorization, Decoder, float]:
-        """Return the factored problem, the decoder and the ridge of the model."""
-        raise NotImplementedError
+        """Return the factored problem, the decoder and the ridge of the model: the only ones."""
+        ((factorization, (decoder,), _),) = candidates
+        return factorization, decoder, choices.want.alphas[0]
 
     def _candidates(self, choices: Choices, pairs: TrainingPairs) -> Iterator[Candidate]:
         """Yield the factored ridge problem of each choice, with the decoders to try."""
