@@ -207,8 +207,9 @@ class Embedding(FromFile):
     def __getitem__(self, rows: slice | np.ndarray) -> Embedding:
         """Return the points at a slice or at indices, without weights on training outputs."""
         left_out = None if self.left_out is None else self.left_out[rows]
-        inputs = None if self.inputs is None else _rows_of(self.inputs, rows)
-        return Embedding(_rows_of(self.coordinates, rows), self.frame, left_out, inputs)
+        index = np.arange(len(self))[rows]
+        inputs = None if self.inputs is None else take(self.inputs, index)
+        return Embedding(take(self.coordinates, index), self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
         r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""
@@ -352,13 +353,6 @@ class Embedding(FromFile):
                 "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
-
-
-def _rows_of(items: Items, rows: slice | np.ndarray) -> Items:
-    """Return the items at a slice, without a copy if possible, or at an array of indices."""
-    if isinstance(rows, slice) and is_array(items):
-        return items[rows, ...]
-    return take(items, np.arange(count(items))[rows])
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,11 @@ class Side:
         require_low_rank(count(self.items), self.map.transform(take(self.items, [0])).shape[1])
         return self.map, self.map.transform(self.items)
 
-    def fixed(self) -> Side:
-        """Return a copy with the fitted feature map, but without cached coordinates."""
-        drawn = self.features is not None and not self.features.operator_valued
-        map = self.map if drawn else self.fitted
-        return Side(self.kernel, self.items, self.features, self.sample, map)
+    @property
+    def drawn(self) -> FeatureMap | None:
+        """The fitted feature map; None without one, and before operator features are solved."""
+        scalar = self.features is not None and not self.features.operator_valued
+        return self.map if scalar else self.fitted
 
     @property
     def entries(self) -> int:

@@ -13,7 +13,6 @@ from .._base.arrays import namespace
 from .._base.errors import NotSupported
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
-from ..kernels import Kernel
 from ..kernels.gradients import ParameterGradient, with_parameters
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
@@ -105,12 +104,6 @@ class ParameterSearch:
             return kernel.component_gradient
         return self.problem.inputs.kernel.parameter_gradient
 
-    @property
-    def _scalar(self) -> Kernel:
-        """The scalar input kernel, without its device wrapper."""
-        kernel = self.problem.inputs.kernel
-        return kernel.inner if isinstance(kernel, OnDevice) else kernel
-
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
@@ -131,7 +124,9 @@ class ParameterSearch:
         """Return an unfitted kernel with the given parameter values."""
         if self._by_component:
             return with_parameters(self.problem.kernel, values)
-        return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
+        kernel = self.problem.inputs.kernel
+        scalar = kernel.inner if isinstance(kernel, OnDevice) else kernel
+        return Separable(with_parameters(scalar, values), self.problem.kernel.operator)
 
     def _factor(self, problem: Problem) -> Factorization:
         """Return the factorisation of a problem, and count it."""

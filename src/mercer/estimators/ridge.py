@@ -275,7 +275,7 @@ class RidgeEstimator(LeftOutPoints):
         if problem.inputs.features is not None or problem.outputs.features is not None:
             # Keep what was drawn for the problem (with its images), and no coordinates.
             sides, solved = (problem.inputs, problem.outputs), factorization.augmented
-            drawn = solved.inputs.fixed().fitted, solved.outputs.fixed().fitted
+            drawn = solved.inputs.drawn, solved.outputs.drawn
             fixed = [replace(own, fitted=map) for own, map in zip(sides, drawn, strict=True)]
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         solver = "auto" if want.solver == "cholesky" else want.solver  # which leaves nothing out

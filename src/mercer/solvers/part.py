@@ -221,13 +221,12 @@ class Part:
 
         It is α Σ (EᵀT)² / (s b + α), plus the squared norm of T outside the basis E.
         """
-        xp, eigenvalues = namespace(self.b), self._eigenvalues()
-        squares = abs(self.projected) ** 2
-        if not (self.spectrum.complete or self.spectrum.orthonormal):
-            explained = float(xp.sum(squares * (eigenvalues / (eigenvalues + alpha))))
-            return max(0.0, float(xp.sum(self.sqlengths)) - explained)
-        unfitted = 0.0 if self.spectrum.complete else float(xp.sum(self.unfitted**2))
-        return float(xp.sum(squares * (alpha / (eigenvalues + alpha)))) + unfitted
+        xp, squares = namespace(self.b), abs(self.projected) ** 2
+        inside = float(xp.sum(squares * self._residual_factors(alpha)))
+        if self.spectrum.complete:
+            return inside
+        outside = self.unfitted**2 if self.spectrum.orthonormal else self.sqlengths
+        return max(0.0, inside + float(xp.sum(outside)))
 
     # -- complement of the basis ---------------------------------------------------------------
 

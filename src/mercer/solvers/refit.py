@@ -155,9 +155,9 @@ class Refit(SolutionMethod):
         K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs. For a
         learnt operator the unit is tr K_x / n times the unit of the operator.
         """
-        s, V, operator = self.spectrum.s, self.output_rows.rows, self.problem.kernel.operator
+        V, operator = self.output_rows.rows, self.problem.kernel.operator
         if operator.learnt:
-            level = float(namespace(s).sum(s)) / self.problem.total or 1.0
+            level = self.spectrum.mean_diagonal or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
         return factor_separable(self.problem, self.spectrum, self.output_rows, 1.0).scale

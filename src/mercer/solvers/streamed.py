@@ -85,25 +85,19 @@ class StreamMoments:
 
     def spectrum(self, problem: Problem) -> LowRankSpectrum:
         """Return the input spectrum of all pairs, with the stored sample as rows."""
-        return LowRankSpectrum(
-            partial(self._sampled_rows, problem), partial(self._moments_with, problem)
-        )
+        m, map, w = self.moments, problem.gathered.inputs, problem.weights
+        moment = InputRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
 
-    def _moment_only(self, problem: Problem) -> InputRows:
-        """Return moment and mean of the input coordinates, as `InputRows` without rows."""
-        m, map = self.moments, problem.gathered.inputs
-        return InputRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
+        def sampled_rows() -> InputRows:
+            """Return the stored sample in coordinates, with the moment of all pairs."""
+            rows = centred_rows(map, problem.inputs.items, w, moment.mean)
+            return replace(moment, rows=rows, weights=w)
 
-    def _sampled_rows(self, problem: Problem) -> InputRows:
-        """Return the stored sample in coordinates, with the moment of all pairs."""
-        inputs, w = self._moment_only(problem), problem.weights
-        rows = centred_rows(inputs.map, problem.inputs.items, w, inputs.mean)
-        return replace(inputs, rows=rows, weights=w)
+        def moments_with(T: Array) -> tuple[InputRows, Array]:
+            """Return the moments UᵀU (in `InputRows`) and UᵀV of all pairs; T is not used."""
+            return replace(moment, moment=m.uu + 0.0), m.vu.T
 
-    def _moments_with(self, problem: Problem, T: Array) -> tuple[InputRows, Array]:
-        """Return the moments UᵀU (in `InputRows`) and UᵀV of inputs and outputs; T is not used."""
-        inputs = self._moment_only(problem)
-        return replace(inputs, moment=inputs.moment + 0.0), self.moments.vu.T
+        return LowRankSpectrum(sampled_rows, moments_with)
 
     def factorization(
         self,
