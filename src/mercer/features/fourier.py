@@ -93,10 +93,14 @@ class RandomFourier(FeatureMap):
         """Return scaled cosines, then sines, of inner products of items and frequencies."""
         A = self.kernel_.check(A, "A")
         check_width(A.shape[1], self.frequencies_.shape[1], self.kernel_)
-        omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
-        phases = dense(A @ omega.T)
-        xp = namespace(phases)
-        return self.scale_ * xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
+        return self.scale_ * _cosines_and_sines(A, self.frequencies_)
+
+
+def _cosines_and_sines(A: Items, omega: np.ndarray) -> Array:
+    """Return cosines, then sines, of inner products of the rows of A and the frequencies."""
+    phases = dense(A @ (like(omega, A) if is_foreign(A) else omega).T)
+    xp = namespace(phases)
+    return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
 
 def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -190,9 +194,7 @@ class RandomOperatorFourier(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Return cosines, then sines, of inner products of items and frequencies."""
         A = self.kernel_.check(A, "A")
-        phases = dense(A @ like(self.frequencies_, A).T)
-        xp = namespace(phases)
-        return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
+        return _cosines_and_sines(A, self.frequencies_)
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
         """Return the coefficients C of the ridge model g(x) = u(x) C, given moments.

@@ -179,6 +179,10 @@ class Local(ComponentKernel):
             return X * like(self.roots_[v], X)
         return take_columns(X, self.patches_[v])
 
+    def _neighbourhoods_of(self, label: int) -> list[int]:
+        """Return the numbers of the neighbourhoods of the grid points with a label."""
+        return [label] if self.roots_ is not None else np.flatnonzero(self.members_[label]).tolist()
+
     def _neighbourhoods_to_fit(self, X: Array) -> Array:
         """Return the neighbourhoods that the kernel is fitted on, for all fields, as rows.
 
@@ -216,8 +220,7 @@ class Local(ComponentKernel):
 
         def scalar(label: int) -> Array:
             """Return the sum of the Gram matrices of all boxes that contain a grid point."""
-            first, *rest = np.flatnonzero(self.members_[label])
-            return sum((grams[p] for p in rest), start=grams[first] + 0.0)
+            return sum(grams[v] for v in self._neighbourhoods_of(label))
 
         return ComponentGram(self.labels_, scalar, count(A), count(B))
 
@@ -231,13 +234,9 @@ class Local(ComponentKernel):
         def vjp(X: Array, label: int, C: Array) -> Values:
             """Return the vector-Jacobian product with C of one scalar kernel in all parameters."""
             flat = self._flat(X)
-            if self.roots_ is None:
-                boxes = [
-                    self._neighbourhood(flat, int(p)) for p in np.flatnonzero(self.members_[label])
-                ]
-                return reduce(add_values, (inner.vjp(seen, seen, C) for seen in boxes))
-            seen = self._neighbourhood(flat, label)
-            return inner.vjp(seen, seen, C) | self._weight_gradient(own, flat, label, C)
+            every = [self._neighbourhood(flat, v) for v in self._neighbourhoods_of(label)]
+            found = reduce(add_values, (inner.vjp(seen, seen, C) for seen in every))
+            return found | self._weight_gradient(own, flat, label, C)
 
         return ParameterGradient(own | inner.values, vjp, most=inner.most)
 

@@ -14,7 +14,7 @@ from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
 from ..operators import BlockGram
 from .constants import Constants
-from .preconditioners import Preconditioner, no_preconditioner, preconditioner
+from .preconditioners import Preconditioner, preconditioner
 
 PRECONDITIONERS = ("auto", "none")
 RESIDUAL_INTERVAL = 50
@@ -124,7 +124,9 @@ class BlockConjugateGradient:
             roots = like(np.sqrt(w)[:, None], V)
             gram = WeightedGram(gram, roots)
         constants = Constants.by_component(slots, w) if intercept else None
-        precondition = self._preconditioner(gram, alpha)
+        precondition = None
+        if self.preconditioner == "auto":
+            precondition = preconditioner(gram, alpha, self.rank)
 
         def without_constants(D: Array) -> Array:
             """Return D; with an intercept, minus the means over the examples."""
@@ -136,7 +138,7 @@ class BlockConjugateGradient:
 
         def precondition_residual(D: Array) -> Array:
             """Return the preconditioner times D; with an intercept, minus the means."""
-            return without_constants(precondition(D))
+            return D if precondition is None else without_constants(precondition(D))
 
         D = slots.split(V)
         D = without_constants(D if roots is None else roots * D)
@@ -151,14 +153,6 @@ class BlockConjugateGradient:
                 stacklevel=2,
             )
         return BlockSolution(slots.join(D), rounds, residual)
-
-    def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
-        """Return the approximate inverse of G + αI that the parameter `preconditioner` selects."""
-        return (
-            no_preconditioner
-            if self.preconditioner == "none"
-            else preconditioner(gram, alpha, self.rank)
-        )
 
     def _iterate(
         self, product: Preconditioner, precondition_residual: Preconditioner, V: Array

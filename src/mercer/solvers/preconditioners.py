@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +30,6 @@ def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Pr
     return separable_preconditioner(gram, alpha)
 
 
-def no_preconditioner(D: Array) -> Array:
-    """Return D unchanged: the identity as preconditioner."""
-    return D
-
-
 def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
     """Return the inverse of the Kronecker product nearest to the Gram matrix, plus ridge.
 
@@ -48,13 +44,11 @@ def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
     are ≥ 0, hence also x, and both factors are positive. The inverse takes two
     eigendecompositions.
     """
-    terms = gram.terms
-    assert terms is not None
-    x, y = _nearest_weights([K for K, _ in terms], [full(B) for _, B in terms])
-    s, P = eigh(_weighted_sum(x, [K for K, _ in terms]), "separable approximation", drop=False)
-    b, Q = eigh(
-        _weighted_sum(y, [full(B) for _, B in terms]), "separable approximation", drop=False
-    )
+    terms: Any = gram.terms
+    Ks, Bs = [K for K, _ in terms], [full(B) for _, B in terms]
+    x, y = _nearest_weights(Ks, Bs)
+    s, P = eigh(_weighted_sum(x, Ks), "separable approximation", drop=False)
+    b, Q = eigh(_weighted_sum(y, Bs), "separable approximation", drop=False)
     weights = 1.0 / (s[:, None] * b[None, :] + alpha)
     xp, (n, q) = namespace(s), (gram.rows.n, gram.rows.width)
     Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)
@@ -81,10 +75,7 @@ def _nearest_weights(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.n
 
 def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:
     """Return Σ_t weights_t parts_t, a weighted sum of matrices."""
-    total = float(weights[0]) * parts[0]
-    for weight, part in zip(weights[1:], parts[1:], strict=True):
-        total += float(weight) * part
-    return total
+    return sum(float(weight) * part for weight, part in zip(weights, parts, strict=True))
 
 
 def low_rank_preconditioner(
