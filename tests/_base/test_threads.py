@@ -138,7 +138,7 @@ def test_sums_over_blocks_and_threads_are_those_of_all_rows(
     rows = KernelDependencyCV(RBF(1.5), alphas=[0.1], **given).fit(X, Y, sample_weight=weights)
     wanted = rows.predict(X[:50])
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
-    monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads._IN_WORKER_THREAD.get() else 3)
+    monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads.in_worker_thread() else 3)
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -27,18 +27,18 @@ Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
-_IN_WORKER_THREAD: ContextVar[bool] = ContextVar("_IN_WORKER_THREAD", default=False)
-"""Whether this thread is one of those that `map_in_threads` runs, each on a core."""
+WORKER = "mercer worker"
+"""The start of the names of the threads that `map_in_threads` runs, each on a core."""
 
 
 def in_worker_thread() -> bool:
     """Return whether this thread is one of those that `map_in_threads` runs."""
-    return _IN_WORKER_THREAD.get()
+    return threading.current_thread().name.startswith(WORKER)
 
 
 def cores() -> int:
     """Return the number of threads to use for linear algebra, from the environment or the CPU."""
-    if _IN_WORKER_THREAD.get():
+    if in_worker_thread():
         return 1
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         given = os.environ.get(name, "")
@@ -61,9 +61,7 @@ def map_in_threads(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[
         for i in remaining:
             results[i] = work(parts[i])
 
-    token = _IN_WORKER_THREAD.set(True)
     contexts = [copy_context() for _ in range(number)]  # with numpy's errstate
-    _IN_WORKER_THREAD.reset(token)
     futures = [_pool(number).submit(context.run, work_until_done) for context in contexts]
     try:
         for future in futures:
@@ -78,7 +76,7 @@ def map_in_threads(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[
 @cache
 def _pool(number: int) -> ThreadPoolExecutor:
     """Return a pool of `number` threads, cached."""
-    return ThreadPoolExecutor(number, thread_name_prefix="mercer")
+    return ThreadPoolExecutor(number, thread_name_prefix=WORKER)
 
 
 def _forget_pool() -> None:
@@ -96,7 +94,7 @@ if hasattr(os, "register_at_fork"):
 
 def run_in_cache_blocks(work: Callable[[slice], Any], rows: int, columns: int) -> None:
     """Call work(rows) for blocks of rows that fit in the cache, in threads if there are many."""
-    if _IN_WORKER_THREAD.get() and rows * columns <= THREADED_ENTRIES:
+    if in_worker_thread() and rows * columns <= THREADED_ENTRIES:
         work(slice(0, rows))  # short calls: threads would wait for Python's lock
         return
     parts = blocks(rows, HELD // max(1, columns))
