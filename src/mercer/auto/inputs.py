@@ -151,7 +151,7 @@ class Inputs(BaseEstimator):
         """The number of numeric features of `transform`, with indicators of empty cells."""
         return int(self.varies_.sum() + self.holes_.sum())
 
-    def transform(self, table: Table) -> Any:
+    def transform(self, table: Table) -> np.ndarray:
         """Return rows of scaled numbers, or dictionaries if there are columns such as texts."""
         used = [name for name, kind in self.kinds_.items() if kind != "nothing"]
         absent = [name for name in used if name not in table.columns]
@@ -172,7 +172,7 @@ class Inputs(BaseEstimator):
         """Return the numeric features, (rows, features), of rows X that `transform` returned."""
         return np.stack([row[self.block_] for row in X]) if self.non_numeric else np.asarray(X)
 
-    def shuffled(self, X: Any, name: Name, order: np.ndarray) -> Any:
+    def shuffled(self, X: np.ndarray, name: Name, order: np.ndarray) -> np.ndarray:
         """Return rows X of `transform` with the cells of column `name` permuted by `order`."""
         if name in self.non_numeric:
             return object_array(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -55,11 +55,11 @@ class Letters(FromFile, BaseEstimator):
         """Return the `k` most probable texts for each row with their scores."""
         return self.transducer_.predict_top(self._texts(X), k=k)
 
-    def loo_predict(self) -> Any:
+    def loo_predict(self) -> NoReturn:
         """Raise an error: a transducer stores the left-out score, not left-out predictions."""
         raise ValueError("a model letter by letter keeps only the score of left-out predictions.")
 
-    def explain(self, X: Items, k: int = 5) -> Any:
+    def explain(self, X: Items, k: int = 5) -> NoReturn:
         """Raise an error: predictions of a transducer are not weighted sums of training rows."""
         raise ValueError("a model letter by letter has no weights of training rows.")
 

@@ -126,7 +126,7 @@ class GromovWassersteinBarycenter(Decoder):
         ]
 
     def _weights(self, points: Embedding) -> np.ndarray:
-        """Return the training-graph weights (columns) of predicted points; 0 if left out."""
+        """Return the weight of each training graph (column) in each point (row); 0 if left out."""
         C = np.array(host(points.weights))
         if points.left_out is not None and len(points.left_out) == len(self.read_):
             C[points.left_out[:, None] == points.left_out[None, :]] = 0.0

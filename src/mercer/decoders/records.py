@@ -174,7 +174,10 @@ class PerField(Decoder):
         ]
 
     def _rank_values(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` values of field `name` at each point; one if it cannot rank."""
+        """Return the best `k` values of field `name` at each point, ranked.
+
+        If the decoder of the field cannot rank, there is one value for each point.
+        """
         like = self.like_[name]
         with suppress(ValueError):
             ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)

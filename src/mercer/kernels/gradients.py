@@ -134,7 +134,9 @@ def parameter_derivative(function: Callable[[Any], Array], kernel: Any, name: st
     return complex_step_derivative(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
-def analytic_gradient(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
+def analytic_gradient(
+    kernel: Any, *names: str, most: Mapping[str, float] | None = None
+) -> ParameterGradient:
     """Return the gradient of a kernel whose values are analytic in the named parameters.
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter. `most` has the

@@ -193,7 +193,7 @@ class Mapped(OnTransformed, Reducible):
             return self._function.inverse_transform
         return self.inverse or None
 
-    def without_training_data(self) -> Any:
+    def without_training_data(self) -> Mapped:
         """Return a copy with the transformer as an `ArrayTransformer`, for files."""
         reduced = super().without_training_data()
         for name in {"function", "function_"} & vars(reduced).keys():

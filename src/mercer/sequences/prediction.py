@@ -144,7 +144,7 @@ class TransducerPrediction:
 
     @property
     def _forward(self) -> Decoding:
-        """The model that reads inputs forward, or the only one, with its search settings."""
+        """The model with its search settings: the one that reads forward, if there are two."""
         return Decoding(
             self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
             self.sample_, self.joint_weight_,

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
@@ -83,7 +84,7 @@ def _print_warning(message: Any, *_: Any, **__: Any) -> None:
     click.echo(f"Note: {escape_controls(message)}", err=True)
 
 
-def spinner(what: str) -> Any:
+def spinner(what: str) -> AbstractContextManager:
     """Return a context manager that shows a spinner and the text `what` in a terminal."""
     from rich.console import Console
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ class FieldsTab:
         }
 
     @cached_property
-    def sets(self) -> Any:
+    def sets(self) -> ConformalSets:
         """The prediction bands, by `ConformalSets` fitted to simulated bars on first use."""
         X = self._random_log_conductivities(np.random.default_rng(0), RUNS)
         Y = np.array([solve(np.exp(x)) for x in X])

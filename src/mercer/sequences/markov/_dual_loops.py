@@ -26,7 +26,10 @@ NO_ROOM = -1.0
 
 @compiled
 def node_scores(rows, gram, W, first, last):
-    """Return the score of each label (column) at each position first, …, last - 1 (row)."""
+    """Return the score of each label (column) at each position first, …, last - 1 (row).
+
+    These are rows of K A; see the top of this file for `rows`, `gram` and W.
+    """
     if gram:
         return W[:, first:last].T.copy()
     return np.dot(rows[first:last], W.T)
@@ -34,7 +37,10 @@ def node_scores(rows, gram, W, first, last):
 
 @compiled
 def chain_gram(rows, gram, first, last):
-    """Return the Gram matrix of the positions first, …, last - 1 of one chain."""
+    """Return the Gram matrix of the positions first, …, last - 1 of one chain.
+
+    See the top of this file for `rows` and `gram`.
+    """
     if gram:
         return rows[first:last, first:last].copy()
     return np.dot(rows[first:last], rows[first:last].T)

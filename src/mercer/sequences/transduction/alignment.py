@@ -239,10 +239,10 @@ class Lattice:
         return out
 
     def probability_from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
-        """Return the probability of each (symbol, chunk) in a lattice of coarser symbols.
+        """Return for each (symbol, chunk) the probability of the coarser symbol and the same chunk.
 
-        `probability` has those of the types of `other`, whose input symbols are coarser. The chunk
-        is the same.
+        `other` is the lattice of the same pairs with coarser input symbols, and `probability` that
+        of each (symbol, chunk) there.
         """
         coarser = np.zeros(int(self.source.flat.max(initial=0)) + 1, dtype=np.int64)
         coarser[self.source.flat] = other.source.flat

@@ -163,7 +163,10 @@ def _best_lists(
     weight: float,
     beam: int | None,
 ) -> BestLists:
-    """Return the best outputs of the left-out pairs of each model, with their scores."""
+    """Return the best outputs of the left-out pairs of each model, with their scores.
+
+    `weight` is that of the n-gram model, and `beam` the beam of the search.
+    """
     parts = []
     beam = None if beam is None else max(beam, 2 * CALIBRATED_OUTPUTS)
     for model, left_out in models:

@@ -16,7 +16,7 @@ from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, Codes, restore_container
 from ...spaces.sequences import as_sequences
 from .inputs import InputCoder, reverse_if_backward
-from .model import NO_TRIE, Model
+from .model import NO_TRIE, Model, Prepared
 from .ngram import TABLE_BYTES
 from .side_information import take_context
 
@@ -92,7 +92,7 @@ class Batch:
     """
 
     decoding: Decoding
-    inputs: Any
+    inputs: Prepared
     new: list
 
     @cached_property

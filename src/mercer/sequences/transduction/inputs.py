@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.arrays import Items
 from ...kernels._sequences import Alphabet, Codes
+from .side_information import KernelContext, LabelContext
 
 BEGIN_TOKEN, END_TOKEN = ("begin of the input",), ("end of the input",)
 LABEL_TOKEN = "label of the context"
@@ -106,12 +108,17 @@ class InputCoder:
 
     symbols: Alphabet
     targets: Alphabet
-    context: Any = None
+    context: LabelContext | KernelContext | None = None
     backward: bool = False
 
     @classmethod
     def of(
-        cls, X: np.ndarray, targets: Alphabet, context: Any, contexts: Any, backward: bool
+        cls,
+        X: np.ndarray,
+        targets: Alphabet,
+        context: LabelContext | KernelContext | None,
+        contexts: Items,
+        backward: bool,
     ) -> InputCoder:
         """Return the encoder with the alphabet of the training inputs X and their contexts."""
         bare = cls(Alphabet([]), targets, context, backward)
@@ -146,7 +153,7 @@ class InputCoder:
                 classes[at] = character_class(symbol)
         return copied, classes, list(new)
 
-    def tokens(self, X: np.ndarray, contexts: Any) -> Any:
+    def tokens(self, X: np.ndarray, contexts: Items) -> Items:
         """Return the sequences X with end marks and with the labels of their contexts.
 
         Labels that are not in the training data are ignored. Without a context, the sequences are
@@ -165,12 +172,14 @@ class InputCoder:
             for x, labels in zip(X, self.context.tokens(contexts), strict=True)
         ]
 
-    def unknown_labels(self, contexts: Any) -> list:
+    def unknown_labels(self, contexts: Items) -> list:
         """Return the labels in contexts that are not in the training data."""
+        if self.context is None:
+            return []
         labels = dict.fromkeys(chain.from_iterable(self.context.tokens(contexts)))
         return [label for label in labels if (LABEL_TOKEN, label) not in self.symbols.number]
 
-    def encode(self, X: np.ndarray, contexts: Any = None) -> EncodedInputs:
+    def encode(self, X: np.ndarray, contexts: Items = None) -> EncodedInputs:
         """Return the sequences X with their contexts as numbers."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._base.arrays import object_array
+from ..._base.arrays import Items, object_array
 from ..._base.checks import Limits, must
 from ...estimators import KernelDependency
-from ...kernels import LocalWindow, On
+from ...kernels import Kernel, LocalWindow, On
 
 PIECE_PATTERN = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
 """Runs of letters, of digits and of symbols such as €; spaces and punctuation separate them."""
@@ -79,7 +79,7 @@ class PieceOrder:
             )
 
     @classmethod
-    def of(cls, X: Any, y: Any) -> PieceOrder | None:
+    def of(cls, X: Items, y: Items) -> PieceOrder | None:
         """Return the fitted model; None if few outputs reorder words, or some are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
@@ -91,7 +91,7 @@ class PieceOrder:
         model = _ranking_model({form: (orders[form], n) for form, n in forms.most_common()})
         return cls(model, _predict_orders(model, list(forms)))
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: Items) -> np.ndarray:
         """Return the inputs with words and numbers in the order of outputs; separators stay."""
         forms = [form_of(x) if isinstance(x, str) else "" for x in X]
         new = [form for form in dict.fromkeys(forms) if form not in self.orders]
@@ -128,7 +128,7 @@ def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
     return model.fit(rows, np.array(signs, dtype=float), sample_weight=weights)
 
 
-def _pair_kernel() -> Any:
+def _pair_kernel() -> Kernel:
     """Return the kernel on the pairs of `_pairs_of_pieces`: it compares the tokens around both."""
     full, short, bare = (
         On(f"first, {view}", LocalWindow(1)) * On(f"second, {view}", LocalWindow(1))
@@ -171,7 +171,7 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
     return orders
 
 
-def observed_orders(X: Any, y: Any) -> dict[str, Order]:
+def observed_orders(X: Items, y: Items) -> dict[str, Order]:
     """Return the order in outputs of the words and numbers of inputs, by form (pattern of text)."""
     split = [
         (x, PIECE_PATTERN.findall(x), PIECE_PATTERN.findall(out))
@@ -250,7 +250,7 @@ def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(position, kind="stable"))
 
 
-def has_crossings(X: Any, y: Any) -> bool:
+def has_crossings(X: Items, y: Items) -> bool:
     """Return whether many symbols occur in a different order in inputs and outputs."""
     discordant = total = 0
     for x, output in list(zip(X, y, strict=True))[:CHECKED_PAIRS]:

@@ -86,7 +86,7 @@ class KernelContext:
         Whether contexts are label sets, whose labels become tokens of the input.
     """
 
-    features: Any
+    features: FeatureMap
     scale: float
     labels: bool
 
@@ -97,7 +97,10 @@ class KernelContext:
 
     @classmethod
     def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
-        """Return the encoder with a low-rank feature map fitted to the training contexts."""
+        """Return the encoder with a low-rank feature map fitted to the training contexts.
+
+        `labels` says whether contexts are label sets.
+        """
         kernel = clone(kernel).fit(context)
         features = IncompleteCholesky(min(CONTEXT_RANK, len(context)))
         U = host(features.fit_transform(kernel, kernel.check(context, "context")))
@@ -120,7 +123,9 @@ class KernelContext:
         return np.tile(keys, (len(U), 1)), U
 
 
-def fit_context_coder(context: Items, kernel: Any) -> Any:
+def fit_context_coder(
+    context: Items, kernel: Kernel | str | None
+) -> LabelContext | KernelContext | None:
     """Return the encoder fitted to the training contexts; None if there is no context."""
     if context is None:
         if kernel is not None:
