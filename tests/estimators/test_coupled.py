@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
-from mercer.solvers import by_direction, coupled, slot_spectrum
+from mercer.solvers import by_direction, coupled, slot_gram
 from mercer.testing import check_structured_estimator
 
 
@@ -56,7 +56,7 @@ def test_many_slots_go_to_conjugate_gradients(separate_examples, data, monkeypat
 
 
 def test_a_matrix_without_room_is_refused(data, monkeypatch):
-    monkeypatch.setattr(slot_spectrum, "available", lambda: 5000.0)
+    monkeypatch.setattr(slot_gram, "available", lambda: 5000.0)
     for model in (KernelDependency(CurlFree()), KernelDependencyCV(CurlFree())):
         with pytest.raises(MemoryError, match="solver='cg'"):
             model.fit(*data)

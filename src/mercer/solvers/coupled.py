@@ -17,10 +17,11 @@ from ..operators.separable import fit_about_means
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
+from .exact_spectrum import ExactSpectrum
 from .factorization import Factorization, Solution, SolutionMethod
 from .outputs import Cache, OutputRows
 from .part import Part
-from .slot_spectrum import SlotGramSpectrum
+from .slot_gram import SlotGram
 from .weights import CoupledMap, LeastWeights
 
 ITERATIVE_SQUARES = 3.0
@@ -102,11 +103,11 @@ def factor_slots(
         require_gram_memory(problem.n)
         solutions = IterativeSolutions(problem, kernel, output_rows, method)
         return Factorization(problem, kernel, output_rows, [], method=solutions)
-    spectrum = SlotGramSpectrum(kernel, X, problem.weights, problem.intercept)
-    slots, w = spectrum.slots, spectrum.weights
+    gram = SlotGram.of(kernel, X, problem.weights, problem.intercept)
+    slots, w = gram.slots, gram.weights
     T = slot_targets(slots, output_rows, w)
     means = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
-    part = Part(spectrum, namespace(T).ones_like(T[0, :]), T, component_means=means)
+    part = Part(ExactSpectrum(gram), namespace(T).ones_like(T[0, :]), T, component_means=means)
     return Factorization(problem, kernel, output_rows, [part])
 
 

@@ -36,6 +36,7 @@ class InputGram:
     centred in its features instead: far from the origin its Gram matrix would lose digits.
     """
 
+    name: ClassVar[str] = "Gram matrix"
     kernel: Any
     X: Items
     weights: np.ndarray | None
@@ -54,6 +55,11 @@ class InputGram:
     """The transformation of the Gram matrix by weights and intercept; None before first use."""
     largest: float = 0.0
     """The largest entry of K, to which rounding is relative."""
+
+    @property
+    def slots(self) -> Slots:
+        """One row per training input."""
+        return Slots(count(self.X), 1)
 
     def reduced_gram(self) -> Array:
         """Return the training Gram matrix with sample weights applied and constants projected out.
@@ -90,9 +96,20 @@ class InputGram:
             return self._centred_features(A) @ namespace(self.F).matrix_transpose(self.F)
         return self.kernel(A, self.X) - self.means if self.intercept else self.kernel(A, self.X)
 
+    def project(self, A: Items, prior: bool) -> tuple[Array, Array | None, Slots]:
+        """Return `kernel_values(A)`, prior variances if `prior`, and the slots of new inputs."""
+        K = self.kernel_values(A)
+        own = self._prior_variances(A, K) if prior else None
+        return K, own, Slots(count(A), 1)
+
     def _centred_features(self, A: Items) -> Array:
         """Return the finite features of new inputs minus the mean training features."""
         return Composed(self.explicit, mean=self.mean).transform(A)
+
+    def dual_coefficients(self, T: Array, ridge: float) -> Array:
+        """Return (K + ridge · I)⁻¹ T by a Cholesky factor, without constants."""
+        factor = factor_with_ridge(self.reduced_gram(), ridge)
+        return self.reduction.expand_rows(factor.solve(self.reduction.reduce_rows(T)))
 
     def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
         """Return the map x ↦ k(x, X) @ (√w ∘ coef), with sample weights w, and its mean."""
@@ -124,7 +141,7 @@ class InputGram:
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return K - rows[:, None] - rows[None, :] + level
 
-    def prior_variances(self, A: Items, values: Array) -> Array:
+    def _prior_variances(self, A: Items, values: Array) -> Array:
         """Return k(a, a) of every new input, centred if there is an intercept.
 
         `values` are the `kernel_values(A)`.
@@ -166,8 +183,8 @@ class ExactSpectrum(InputSpectrum):
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
         self.complete = self.orthonormal = True
-        n, weights = count(gram.X), gram.weights
-        self.total = float(n) if weights is None else float(weights.sum())
+        weights = gram.weights
+        self.total = float(gram.slots.size if weights is None else weights.sum())
 
     @property
     def factored(self) -> tuple[Array, Array, int]:
@@ -179,7 +196,7 @@ class ExactSpectrum(InputSpectrum):
         if self.cached is not None:
             return self.cached
         gram, A = self.gram, self.gram.reduced_gram()
-        s, E = gram.reduction.eigh(A, "Gram matrix", gram.largest)
+        s, E = gram.reduction.eigh(A, gram.name, gram.largest)
         directions = int(s.shape[0])
         width = directions if gram.width is None else gram.width
         alike = not bool(namespace(s).any(s > 0))
@@ -217,8 +234,8 @@ class ExactSpectrum(InputSpectrum):
 
     @property
     def slots(self) -> Slots:  # type: ignore[override]
-        """One row per training input."""
-        return Slots(count(self.gram.X), 1)
+        """The example and the output component of each row of the Gram matrix."""
+        return self.gram.slots
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return a copy factored by Cholesky for one ridge; all operator eigenvalues b are equal.
@@ -254,9 +271,7 @@ class ExactSpectrum(InputSpectrum):
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors of the training Gram matrix."""
         basis = self.reduction.weighted(self.E)  # first: this computes the means of kernel values
-        K = self.gram.kernel_values(X)
-        own = self.gram.prior_variances(X, K) if prior else None
-        slots = Slots(count(X), 1)
+        K, own, slots = self.gram.project(X, prior)
         if self.triangle is None:
             return ProjectedInputs(K @ basis, own, slots)
         # A product with a triangular matrix takes half the time of one with its expansion E.
@@ -282,18 +297,17 @@ class ExactSpectrum(InputSpectrum):
             return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
-        return self.gram.dual_map(self.reduction.expand_rows(C))
+        return self.gram.dual_map(C)
 
     def _dual_coefficients(self, part: Part, alpha: float) -> Array | None:
         """Return the dual coefficients by a Cholesky factor; None if only the spectrum gives them.
 
-        They are b_j (b_j K + αI)⁻¹ T_j for each direction j, where K is the reduced Gram matrix, b
-        are the operator eigenvalues and T the targets of `part`.
+        They are b_j (b_j K + αI)⁻¹ T_j for each direction j, where K is the Gram matrix, b are the
+        operator eigenvalues and T the targets of `part`.
         """
         if not part.positive_multiple:
             return None
         try:
-            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(part.b[0]))
+            return self.gram.dual_coefficients(part.T, alpha / float(part.b[0]))
         except np.linalg.LinAlgError:
             return None  # the spectrum keeps more digits, or raises an error that says why
-        return factor.solve(self.reduction.reduce_rows(part.T))
