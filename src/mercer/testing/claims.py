@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, take
+from .._base.arrays import Array, Items, host, take
 
 IDENTITY = 1e-10
 """Relative error of two ways to compute the same number."""
@@ -22,8 +22,9 @@ def claim(holds: Any, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-def claim_close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
+def claim_close(a: Array, b: Array, tolerance: float, otherwise: str) -> None:
     """Raise an AssertionError unless two arrays are equal up to an absolute tolerance."""
+    a, b = host(a), host(b)
     claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
     difference = float(np.abs(a - b).max()) if a.size else 0.0
     claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")

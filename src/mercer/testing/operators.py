@@ -71,7 +71,7 @@ def _check_matrix(operator: Operator, moments: Moments) -> None:
     smallest = float(np.linalg.eigvalsh(B)[0])
     claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
     again = full(clone(operator).learn(moments, 1.0).matrix(moments))
-    claim_close(host(again), B, 0.0, "a clone gives another matrix")
+    claim_close(again, B, 0.0, "a clone gives another matrix")
 
 
 def _check_diagonal_moments(operator: Operator) -> None:
@@ -81,9 +81,7 @@ def _check_diagonal_moments(operator: Operator) -> None:
     known: Any = SpectralMoments(20, EV, s)
     plain = Moments(20, np.diag(s), known.vu, known.vv)
     left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
-    claim_close(
-        host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones"
-    )
+    claim_close(left, right, ROOT, "diagonal moments give another matrix than dense ones")
 
 
 def _check_rotation(operator: Operator) -> None:
@@ -137,15 +135,13 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     claim(smallest > -1e-9 * scale * n * q, f"the kernel is not positive: {smallest:.3g}")
     C = np.random.default_rng(0).normal(size=(n, q))
     product = np.einsum("ijpq,jq->ip", blocks, C)
-    claim_close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
+    claim_close(gram @ C, product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
-    claim_close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    claim_close(written, product, ROOT * scale * n, "matrix() is not the map written out")
     pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
-    claim_close(
-        host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'"
-    )
+    claim_close(gram.pairings(C, C), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
     column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
-    claim_close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    claim_close(gram.column(1, C[1]), column, ROOT * scale * q, "a column is not the blocks'")
     if kernel.componentwise:
         diagonal = kernel.by_component(items).blocks()
         claim_close(diagonal, blocks, ROOT * scale, "by_component gives other values")
