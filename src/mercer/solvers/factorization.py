@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import log
+from math import log, pi
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -31,11 +31,7 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .input_spectrum import FittedMap, ProjectedInputs
-from .left_out import (
-    LeaveOneOut,
-    left_out_noise_variances,
-    summed_log_density,
-)
+from .left_out import LeaveOneOut, noise_and_log_dets
 from .outputs import Basis, OutputRows, join_in_order
 from .part import Part
 from .spanned import SpanMoments
@@ -323,11 +319,10 @@ class Factorization:
 
     def _left_out_points(self, E: Array) -> Embedding:
         """Return the left-out predictions as points, given residuals E along the directions."""
-        V = self.output_rows.coordinates[: self.problem.n, :]
-        points = self.output_rows.points(V - self.basis.to_coordinates(E), self.problem)
-        if self.method is None or self.method.folds is None:
-            return points
-        return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
+        problem, folds = self.problem, None if self.method is None else self.method.folds
+        V = self.output_rows.coordinates[: problem.n, :] - self.basis.to_coordinates(E)
+        labels = problem.left_out_labels if folds is None else folds
+        return Embedding(V, self.output_rows.frame, labels, problem.given)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
         """Yield the left-out predictions for each alpha, for outputs without coordinates.
@@ -467,11 +462,11 @@ class Factorization:
         """Return the noise variance of each output direction, estimated from left-out residuals."""
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
-        ridge = self.copies * alpha
-        noise = left_out_noise_variances(
-            self._parts_at([ridge]), self.augmented, ridge, self.direction_order
-        )
-        return self.basis.noise_per_direction(noise)
+        ridge, found = self.copies * alpha, []
+        for part in self._parts_at([ridge]):
+            noise = noise_and_log_dets(part, self.augmented, ridge)[0]
+            found.append(np.tile(noise, part.slots.width)[None, :])
+        return self.basis.noise_per_direction(join_in_order(found, self.direction_order)[0])
 
     def evidence(self, alpha: float) -> float:
         """Return the log evidence (log marginal likelihood) at the best noise variance.
@@ -502,15 +497,26 @@ class Factorization:
     def density(self, alpha: float) -> float:
         """Return the sum of the log densities of each training output given all others.
 
-        It is −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j
-        with noise variances σ_j², where H is the smoother.
+        With the smoother H and one noise variance σ_j² for each of finitely many directions, it is
+        −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], where groups g are left out together.
+
+        References
+        ----------
+        Rasmussen, Williams: Gaussian processes for machine learning (2006), section 5.4.2.
         """
         self._require_likelihood("density")
         if self.problem.gathered is not None:
             raise NotSupported(
                 "the density of left-out outputs needs all pairs, and a stream keeps a sample."
             )
-        return summed_log_density(self._parts_at([alpha]), self.problem, alpha)
+        total = 0.0
+        for part in self._parts_at([alpha]):
+            noise, logs = noise_and_log_dets(part, self.problem, alpha)
+            (n, q), noise = part.shape, np.maximum(noise, np.finfo(float).tiny)
+            density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
+            log_weights = 0.5 * q * part.sum_log_weights(self.problem.weights)
+            total += part.multiplicity * (density + log_weights)
+        return total
 
     def _require_coordinates(self, what: str) -> None:
         """Raise NotSupported if the outputs have no coordinates; `what` is the request."""

@@ -96,12 +96,9 @@ class RidgeObjective:
 
         The misfit ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
         """
-        xp, (n, q), s = self.xp, self.part.T.shape, self.s[:, None]
-        inside, outside = self.inside, self.outside
-        misfit = float(xp.sum(self.part.projected * inside))
-        if outside is not None:
-            misfit += self.alpha * float(xp.sum(outside * outside))
-        number = q * (n - self.part.spectrum.constants.count)
+        xp, s, inside, outside = self.xp, self.s[:, None], self.inside, self.outside
+        misfit = self.part.misfit(self.alpha) / self.alpha
+        number = self.part.free_rows * self.part.shape[1]
         constant_outputs = misfit <= number * np.finfo(float).tiny
         share = 0.0 if constant_outputs else 0.5 * number / misfit
         bz = inside * self.b[None, :]

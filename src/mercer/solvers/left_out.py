@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from math import log, pi
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from .._base.linalg import adjoint
 from .._base.memory import ENTRIES
 from .._base.threads import cores, map_in_threads, one_thread_each
 from ..problem import Problem
-from .outputs import join_in_order
 from .part import Part
 
 ACCELERATOR_ENTRIES = 2**25
@@ -196,47 +194,12 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
 
 
-def left_out_noise_variances(
-    parts: Iterable[Part], problem: Problem, alpha: float, order: np.ndarray | None
-) -> np.ndarray:
-    """Return the noise variance of each direction: the mean of (left-out residual)² (1 - H_ii).
-
-    A left-out residual along direction j has the variance σ_j² / (1 - H_ii), with smoother H. The
-    left-out residuals of a group g have the covariance σ_j² (I - H_gg)⁻¹.
-    """
-    found = []
-    for one in parts:
-        noise = _noise_and_log_dets(one, problem, alpha)[0]
-        found.append(np.tile(noise, one.slots.width)[None, :])
-    return join_in_order(found, order)[0]
-
-
-def summed_log_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
-    """Return Σ_g log p(y_g | all other outputs) over groups g, the left-out log density.
-
-    With the smoother H and one noise variance σ_j² for each of finitely many directions, it is
-    −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)].
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian processes for machine learning (2006), section 5.4.2.
-    """
-    total = 0.0
-    for one in parts:
-        noise, logs = _noise_and_log_dets(one, problem, alpha)
-        n, q = one.shape
-        noise = np.maximum(noise, np.finfo(float).tiny)
-        density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
-        total += one.multiplicity * (density + 0.5 * q * one.sum_log_weights(problem.weights))
-    return total
-
-
-def _noise_and_log_dets(
-    part: Part, problem: Problem, alpha: float
-) -> tuple[np.ndarray, np.ndarray]:
+def noise_and_log_dets(part: Part, problem: Problem, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Return noise variances and sums of log det(I - H_gg) over groups g, one per direction.
 
-    H_gg is the block of the smoother over the rows of group g; without groups, over each row.
+    H_gg is the block of the smoother over the rows of group g; without groups, over each row. A
+    left-out residual along direction j has the variance σ_j² / (1 - H_ii), and those of a group the
+    covariance σ_j² (I - H_gg)⁻¹: σ_j² is the mean of (left-out residual)² (1 - H_ii).
     """
     R, rest = next(part.residual_path([alpha]))
     groups = part.group_labels(problem)

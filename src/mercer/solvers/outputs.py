@@ -11,7 +11,7 @@ import numpy as np
 from .._base.arrays import Array, dense, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
-from ..embedding import Embedding, Frame, OrthonormalFrame
+from ..embedding import Frame, OrthonormalFrame
 from ..features import Explicit
 from ..features.triangular import Triangular
 from ..operators import Separable
@@ -59,11 +59,6 @@ class OutputRows:
         rows = V if mean is None else V - mean
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
-
-    def points(self, G: Array, problem: Problem) -> Embedding:
-        """Return left-out predictions G (output coordinates) as points with group labels."""
-        labels = problem.left_out_labels
-        return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
 
     def unweighted(self, R: Array) -> Array:
         """Return R with its rows divided by the square roots of the sample weights."""
