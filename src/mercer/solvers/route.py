@@ -117,7 +117,11 @@ def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
     reasons = [solver.refusal(problem, want) for solver in solvers]
     accepted = [solver for solver, reason in zip(solvers, reasons, strict=True) if reason is None]
     if not accepted:
-        raise ValueError(f"{_general_reason(want, [reason for reason in reasons if reason])}.")
+        if want.solver == "cholesky":
+            raise ValueError(
+                "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'."
+            )
+        raise ValueError(f"{reasons[-1]}.")  # the reason of the most general solver
     return accepted
 
 
@@ -167,13 +171,6 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
             "solver='cholesky' is for the identity operator (times any number) and the square "
             "loss; use solver='auto'."
         )
-
-
-def _general_reason(want: Want, reasons: list[str]) -> str:
-    """Return the reason of the most general solver, the last one, as an error message."""
-    if want.solver == "cholesky":
-        return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
-    return reasons[-1]
 
 
 def sizes_of(problem: Problem, want: Want) -> Sizes:

@@ -119,25 +119,21 @@ class StreamMoments:
         return found
 
     def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:
-        """Return the moment of outputs with inputs, in the eigenvectors of the input moment."""
-        return self._without_rounding(self.moments.vu @ spectrum.P)
+        """Return the moment of outputs with inputs, in the eigenvectors of the input moment.
 
-    def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
-        """Return EᵀV, the outputs V of all pairs in the basis of input eigenvectors E."""
-        return (
-            self._cross_moment_in_basis(spectrum).T
-            / namespace(spectrum.s).sqrt(spectrum.s)[:, None]
-        )
-
-    def _without_rounding(self, vu: Array) -> Array:
-        """Return the output-input moment `vu` with entries that are rounding errors set to 0."""
-        xp, m = namespace(vu), self.moments
-        u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
+        Entries that are rounding errors are set to 0.
+        """
+        m, vu = self.moments, self.moments.vu @ spectrum.P
+        xp, u, v = namespace(vu), trace(m.uu), namespace(vu).linalg.diagonal(m.vv)
         if self.means is not None:
             a, b = self.origins
             u, v = u + m.n * float(xp.sum(a * a)), v + m.n * b * b
         size = xp.sqrt(u * v)[:, None]
         return xp.where(xp.abs(vu) > vu.shape[1] * EPS * size, vu, xp.zeros_like(vu))
+
+    def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
+        """Return EᵀV, the outputs V of all pairs in the basis of input eigenvectors E."""
+        return self._cross_moment_in_basis(spectrum).T / spectrum.s[:, None] ** 0.5
 
 
 class FeatureSolution(SolutionMethod):
