@@ -1,4 +1,4 @@
-"""From a table to a model in one line: spaces, kernels, forests and blends are chosen."""
+"""Models of tables: kinds of columns, kernels, forests and blends are chosen automatically."""
 
 from typing import TYPE_CHECKING, Any
 

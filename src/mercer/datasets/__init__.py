@@ -1,7 +1,8 @@
-"""Data sets: loaders read a folder (`data_home=`, MERCER_DATA, or a cache); none is bundled.
+"""Loaders of data sets, which are not part of mercer.
 
-scikit-learn's digits need no file. `fetch` downloads the sets that have a stable public page; for
-the others an error of the loader names the file and where to put it.
+A loader reads files from the folder `data_home=`. The default is the environment variable
+MERCER_DATA, or else a cache folder. `fetch` downloads data sets that have a stable public page. If
+a file is missing, the error of the loader says where to put it.
 """
 
 from ._files import DataNotFound, WrongData, data_folder

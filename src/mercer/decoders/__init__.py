@@ -1,7 +1,8 @@
-r"""Decoders: the pre-image, from a predicted point back to an output.
+r"""Decoders convert predicted points of the feature space to outputs.
 
-:math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`, over all outputs if the
-structure of the kernel allows it, and always over candidates.
+The prediction is :math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`, the output
+whose point is nearest to :math:`g(x)`. `Candidates` searches a list of outputs, for any kernel l.
+Other decoders search all outputs, or make new ones, for the kernels that they support.
 """
 
 from .barycenter import GromovWassersteinBarycenter

@@ -1,4 +1,4 @@
-"""Estimators: one factorisation of a problem, a choice by left-out predictions, a decoder."""
+"""Estimators: they fit models, choose among them by left-out predictions, and decode outputs."""
 
 from .blend import Blend
 from .boosted import BoostedDependency

@@ -1,7 +1,7 @@
-"""Feature maps: finite coordinates of a kernel, exact or of low rank.
+"""Feature maps: vectors whose inner products equal or approximate a kernel.
 
-`transform(A) @ transform(B).T` equals the kernel, exactly or approximately. The ridge equation is
-solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
+`transform(A) @ transform(B).T` is the exact or approximate kernel matrix of `A` and `B`. Pass a
+feature map of the inputs as `features=`, and of the outputs as `output_features=`.
 """
 
 from .base import FeatureMap

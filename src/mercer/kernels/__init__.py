@@ -1,8 +1,9 @@
 """Kernels: similarities of items that are inner products in some feature space.
 
-A kernel is called on batches of items (`k(A)`, `k(A, B)`), returns its diagonal, and determines in
-`fit` what depends on data. Sums, products, multiples and integer powers of kernels are kernels. A
-custom kernel derives from `Kernel` and implements one method.
+`k(A, B)` is the kernel matrix of two batches of items, and `k(A)` is the kernel matrix of one
+batch. `k.diag(A)` is its diagonal. `fit` computes parameters that depend on data. Sums, products,
+multiples and integer powers of kernels are kernels. A custom kernel derives from `Kernel` and
+implements one method.
 """
 
 from .algebra import Product, Sum

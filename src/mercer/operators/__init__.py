@@ -1,7 +1,7 @@
-"""Operators: how the outputs couple, and the operator-valued kernels that they make.
+"""Operators, which describe how outputs vary together, and operator-valued kernels.
 
-``kernel * operator`` is the operator-valued kernel :math:`K(x, x') = k(x, x') B`. All operators of
-the paper follow from the same three moments of the data (`Moments`).
+``kernel * operator`` is the operator-valued kernel :math:`K(x, x') = k(x, x') B`. The operator B
+is a matrix, given or computed from the moments of the data (`Moments`).
 """
 
 from .base import Operator

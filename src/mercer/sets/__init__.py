@@ -1,8 +1,8 @@
-"""Prediction sets: scores of outputs, their calibration, and what it proves.
+"""Prediction sets, which contain the true output with a probability that you choose.
 
-A score says how far an output is from a prediction. Calibration finds the radius within which the
-truth lies as often as requested: on pairs held out, or by jackknife+ on left-out predictions. It
-returns sets, and a certificate that states the level that is proven.
+A score measures how far an output is from its prediction. A prediction set contains all outputs
+whose score is at most a radius. Calibration computes this radius from pairs that were held out, or
+from left-out predictions (jackknife+). A certificate states the coverage that is guaranteed.
 """
 
 from .certificate import Certificate

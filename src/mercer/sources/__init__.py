@@ -1,8 +1,8 @@
-"""Sources: where pairs come from: arrays, blocks, files, arrays on disk or a cluster.
+"""Sources of pairs: arrays, blocks, files, arrays on disk, or a cluster.
 
-A ridge equation needs only the moments of the data, which add over blocks. So every source is one
-`map_reduce`: block by block (`Stream`), with checkpoints from which an interrupted run continues,
-or on a cluster (`DaskStream`). The same pairs give the same model from every source.
+A low-rank fit needs only sums over the pairs. `Stream` computes them block by block, with
+checkpoints from which an interrupted fit continues. `DaskStream` computes them on a cluster. The
+same pairs give the same model from every source.
 """
 
 from .base import Source

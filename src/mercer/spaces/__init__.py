@@ -1,7 +1,7 @@
-"""Spaces: the kinds of items that kernels compare; one file for each kind.
+"""Spaces: the kinds of items that kernels compare, such as vectors, rankings or graphs.
 
-A space is the only place that knows how an item is checked, sliced, compared for equality, saved,
-decoded by default and scored. Kernels name their space; sums and products join two.
+A space defines how its items are checked, sliced, compared for equality and saved. A custom space
+can also define a default kernel, decoder and metric. Every kernel has a space.
 """
 
 from .base import Opaque, Space

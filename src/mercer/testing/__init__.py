@@ -1,12 +1,12 @@
 """Checks that a custom kernel, operator, feature map, loss, decoder or estimator is valid.
 
-mercer's own tests run them over lists of everything it exports; run them on a custom part:
+Run the check of a custom part in its tests:
 
 >>> from mercer.kernels import RBF
 >>> from mercer.testing import check_kernel
 >>> check_kernel(RBF(1.0), [[0.0], [0.5], [2.0]])
 
-Each raises an `AssertionError` that says which promise was broken.
+A check raises an `AssertionError` that names the broken requirement.
 """
 
 from .estimators import check_stream_learner, check_structured_estimator, same_outputs
