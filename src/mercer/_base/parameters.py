@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from pickle import PicklingError
@@ -51,6 +52,12 @@ def integer(value: Any, name: str, least: int = 1) -> int:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return int(value)
+
+
+def one_of(value: Any, name: str, allowed: Collection[Any]) -> None:
+    """Raise an error unless a parameter has one of the allowed values."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
 
 
 def boolean(value: Any, name: str) -> bool:

@@ -19,7 +19,7 @@ from .._base.arrays import (
 )
 from .._base.errors import require
 from .._base.from_file import Reducible
-from .._base.parameters import parameters
+from .._base.parameters import one_of, parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, append_column
@@ -74,8 +74,7 @@ class Candidates(Reducible, Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Store the distinct candidates, by default the distinct training outputs."""
-        if self.index not in INDICES:
-            raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
+        one_of(self.index, "index", INDICES)
         if self.index is not None:
             require("faiss", "faiss")
         self.own_: OwnCandidates | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, dense, host
-from .._base.parameters import parameters
+from .._base.parameters import one_of, parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces.label_sets import OVERLAPS
@@ -72,9 +72,7 @@ class Threshold(LabelDecoder):
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
         """Store one training output, whose form predictions will have."""
         super().fit(kernel, y)
-        metrics = [*sorted(OVERLAPS), MACRO]
-        if self.metric not in metrics:
-            raise ValueError(f"metric must be one of {metrics}, got {self.metric!r}.")
+        one_of(self.metric, "metric", [*sorted(OVERLAPS), MACRO])
         if self.threshold is not None and not isinstance(self.threshold, Real):
             raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
         self.threshold_: Any = 0.5 if self.threshold is None else float(self.threshold)

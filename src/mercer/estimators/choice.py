@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items
+from .._base.parameters import one_of
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel, as_kernel
@@ -133,8 +134,7 @@ class Choices:
                 'Cannot choose between "precomputed" and kernels that compute: the same X cannot '
                 "be both. Use Precomputed(gram) with indices as X."
             )
-        if model.criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {CRITERIA}, got {model.criterion!r}.")
+        one_of(model.criterion, "criterion", CRITERIA)
         scored = model.scoring not in (None, AUTO_SCORING)
         if model.criterion != "loo" and (groups is not None or scored):
             raise ValueError(

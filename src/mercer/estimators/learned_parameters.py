@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from .._base.arrays import namespace
 from .._base.errors import NotSupported
+from .._base.parameters import one_of
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels.gradients import ParameterGradient, with_parameters
@@ -235,8 +236,7 @@ def _refuse_without_gradient(problem: Problem) -> None:
 
 def _resolved_criterion(problem: Problem, criterion: str) -> str:
     """Return the criterion to minimise; "auto" is replaced by one that suits the problem."""
-    if criterion not in GRADIENT_CRITERIA:
-        raise ValueError(f"criterion must be one of {GRADIENT_CRITERIA}, got {criterion!r}.")
+    one_of(criterion, "criterion", GRADIENT_CRITERIA)
     finite = problem.outputs.kernel.features is not None or problem.outputs.features is not None
     if criterion == "auto":
         return "evidence" if finite and problem.groups is None else "loo"

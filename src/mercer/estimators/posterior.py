@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace
 from .._base.errors import NotSupported
+from .._base.parameters import one_of
 from .._base.symmetric import full
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
@@ -195,8 +196,7 @@ class Posterior:
     ) -> Array:
         """Return the variance of g(x), or if `observed` that of new outputs."""
         for name, value, allowed in (("kind", kind, VARIANCE_KINDS), ("noise", noise, NOISES)):
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
+            one_of(value, name, allowed)
         squares = require_value(self.squares) if kind == "outputs" else None
         if kind == "total" and self.infinite:
             raise ValueError(self.infinite)

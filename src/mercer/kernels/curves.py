@@ -7,7 +7,7 @@ import scipy.linalg
 from scipy.integrate import simpson
 
 from .._base.arrays import Array, Items, like, namespace
-from .._base.parameters import non_negative, parameters
+from .._base.parameters import non_negative, one_of, parameters
 from ..spaces import Curves
 from ..spaces.resample import as_grid
 from .base import Linear
@@ -195,8 +195,7 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
     array([0.5, 1.5, 1. ])
     """
     grid = as_grid(grid)
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {RULES}, got {rule!r}.")
+    one_of(rule, "rule", RULES)
     if rule == "trapezoid":
         return np.convolve(np.diff(grid), [0.5, 0.5])
     w = simpson(np.eye(len(grid)), x=grid)

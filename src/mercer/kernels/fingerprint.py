@@ -10,7 +10,7 @@ import numpy as np
 from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded, is_integer
 from .._base.errors import require
-from .._base.parameters import parameters
+from .._base.parameters import one_of, parameters
 from ..spaces import Molecules
 from ._bags import Bags, count_matrices, inner_products, sqnorms
 from .base import Kernel
@@ -107,12 +107,8 @@ class Fingerprint(Kernel):
 
     def _check_parameters(self) -> None:
         """Raise an error if `kind` or `similarity` is unknown, or `radius` or `size` too small."""
-        for value, name, known in (
-            (self.kind, "kind", FINGERPRINTS),
-            (self.similarity, "similarity", SIMILARITIES),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} must be one of {known}, got {value!r}.")
+        one_of(self.kind, "kind", FINGERPRINTS)
+        one_of(self.similarity, "similarity", SIMILARITIES)
         for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
             if number is not None and not (is_integer(number) and number >= least):
                 raise ValueError(f"{name} must be an integer ≥ {least}, got {number!r}.")

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, as_items, object_array
 from .._base.checks import Limits, array, finite, must
-from .._base.parameters import parameters, positive
+from .._base.parameters import one_of, parameters, positive
 from ..spaces import Spectra
 from ..spaces.molecules import read_spectrum
 from .base import Kernel
@@ -85,8 +85,7 @@ class MassSpectrum(Kernel):
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check spectra; return `SortedSpectrum` objects, with peaks sorted by mass."""
         positive(self.width, "width")
-        if self.of not in MASS_KINDS:
-            raise ValueError(f"of must be one of {MASS_KINDS}, got {self.of!r}.")
+        one_of(self.of, "of", MASS_KINDS)
         items = as_items(A, name)
         if all(isinstance(item, SortedSpectrum) for item in items):
             return items

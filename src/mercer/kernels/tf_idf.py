@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from .._base.arrays import Array, Items, count, object_array
-from .._base.parameters import integer, parameters
+from .._base.parameters import integer, one_of, parameters
 from ..spaces import Sequences
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -93,10 +93,7 @@ class TfIdf(Kernel):
         if last is None or last[0] != key:
             from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
 
-            if self.pieces not in SCIKIT_LEARN_ANALYZERS:
-                raise ValueError(
-                    f"pieces must be one of {[*SCIKIT_LEARN_ANALYZERS]}, got {self.pieces!r}."
-                )
+            one_of(self.pieces, "pieces", [*SCIKIT_LEARN_ANALYZERS])
             lengths = integer(self.shortest, "shortest"), integer(self.longest, "longest")
             vectorizer = HashingVectorizer(
                 analyzer=SCIKIT_LEARN_ANALYZERS[self.pieces], ngram_range=lengths, norm=None,

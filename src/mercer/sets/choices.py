@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items
+from .._base.parameters import one_of
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore, RankedScore
 from .scores import BallScore, BandScore, Score
@@ -30,8 +31,7 @@ def check_parameters(sets: Any) -> None:
         checked_fraction(sets.held_out, "held_out")
     parameters = sets.get_params(deep=False)
     for name, allowed in ALLOWED.items():
-        if parameters[name] not in allowed:
-            raise ValueError(f"{name} must be one of {allowed}, got {parameters[name]!r}.")
+        one_of(parameters[name], name, allowed)
     by, shift = sets.by, sets.shift
     if not (by is None or callable(by) or (isinstance(by, str) and by == "class")):
         raise ValueError(f'by must be None, "class" or a function of inputs, got {by!r}.')

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
+from .._base.parameters import one_of
 from ..operators import BlockGram
 from .constants import Constants
 from .preconditioners import Preconditioner, preconditioner
@@ -90,10 +91,7 @@ class BlockConjugateGradient:
             raise ValueError(f"tolerance must be between 0 and 1, got {self.tolerance!r}.")
         if not self.rounds >= 1:
             raise ValueError(f"rounds must be at least 1, got {self.rounds!r}.")
-        if self.preconditioner not in PRECONDITIONERS:
-            raise ValueError(
-                f"preconditioner must be one of {PRECONDITIONERS}, got {self.preconditioner!r}."
-            )
+        one_of(self.preconditioner, "preconditioner", PRECONDITIONERS)
 
     def solve(
         self,

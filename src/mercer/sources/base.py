@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array
-from .._base.parameters import integer
+from .._base.parameters import integer, one_of
 from ..kernels import Kernel
 from .blocks import Expected, Step
 from .sample import Sample
@@ -65,8 +65,7 @@ class Source:
             integer(sample, "sample", 2)
         if not isinstance(random_state, int | np.integer):
             raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+        one_of(precision, "precision", PRECISIONS)
         self.size, self.seed, self.precision = sample, int(random_state), precision
 
     def __len__(self) -> int:
