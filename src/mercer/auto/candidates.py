@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from math import pi, sqrt
@@ -226,7 +227,7 @@ def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
     }
 
 
-def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Any]:
+def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Callable[[], Kernel]]:
     """Return functions without arguments that construct a kernel on texts, by family name.
 
     `sentences` says whether texts have several words, and `many` whether there are many rows.
@@ -237,7 +238,7 @@ def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Any]:
     return {**words, "letters": lambda: Normalized(Spectrum(4, blended=True))}
 
 
-def _column_kernel(kind: str, make: Any) -> Kernel:
+def _column_kernel(kind: str, make: Callable[[], Kernel]) -> Kernel:
     """Return the kernel for a column of the kind `kind`; `make` constructs it for texts."""
     if kind == "graph":
         return Normalized(WeisfeilerLehman())

@@ -51,28 +51,12 @@ class Preset:
 
 PRESETS = {
     "fast": Preset(
-        sample=300,
-        exact=500,
-        rank=300,
-        families=1,
-        trees=40,
-        tolerance=0.05,
-        boosted=60,
-        learning_rate=0.2,
-        directions=3,
-        pixels=0,
+        sample=300, exact=500, rank=300, families=1, trees=40, tolerance=0.05, boosted=60,
+        learning_rate=0.2, directions=3, pixels=0,
     ),
     "default": Preset(),
     "best": Preset(
-        sample=800,
-        climbs=False,
-        exact=2000,
-        families=20,
-        trees=200,
-        tolerance=0.0,
-        boosted=500,
-        learning_rate=0.05,
-        directions=30,
-        pixels=4096,
+        sample=800, climbs=False, exact=2000, families=20, trees=200, tolerance=0.0, boosted=500,
+        learning_rate=0.05, directions=30, pixels=4096,
     ),
-}
+}  # fmt: skip

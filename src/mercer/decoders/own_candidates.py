@@ -108,7 +108,7 @@ class CandidateLists:
 
 
 def _points_in_features(points: Embedding) -> np.ndarray | None:
-    """Return points in the features of the output kernel; None unless those are sparse and few."""
+    """Return points in sparse features of the output kernel; None if impossible or too large."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:

@@ -248,7 +248,7 @@ class Gradient(Refinement):
         scale = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            """Return minus the objective and its gradient."""
+            """Return minus the objective at an output, and minus its gradient."""
             at = like(flat[None, :], y)
             return -float(objective.values(at)[0]) / scale, -host(objective.gradient(at))[0] / scale
 

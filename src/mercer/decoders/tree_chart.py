@@ -138,7 +138,10 @@ class TreeChart(Decoder):
         )
 
     def _rank_trees(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
-        """Return (trees with scores, best first; optimality gap of the first) for each point."""
+        """Return for each point the trees found, best first, and the optimality gap of the first.
+
+        The trees are pairs (tree, score).
+        """
         weights, items = points.frame.expansion(points.coordinates)
         G = host(weights) @ self._grammar.count_in_flat_trees(
             flat_trees(items_of_first_kernel(items), "y")

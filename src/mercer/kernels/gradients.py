@@ -190,15 +190,15 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
     return copy
 
 
-def _set_parameter(part: Any, path: list[str], value: Any) -> None:
+def _set_parameter(kernel: Any, path: list[str], value: Any) -> None:
     """Set a parameter of a kernel; a path ["kernel", "scale"] means `kernel__scale`."""
     if len(path) == 1:
-        setattr(part, path[0], value)
+        setattr(kernel, path[0], value)
         return
     from .base import as_kernel
 
-    inner = part.get_params(deep=False)[path[0]]
+    inner = kernel.get_params(deep=False)[path[0]]
     if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
-        inner = part._unfitted_inner() if inner is None else as_kernel(inner)
-        setattr(part, path[0], inner)
+        inner = kernel._unfitted_inner() if inner is None else as_kernel(inner)
+        setattr(kernel, path[0], inner)
     _set_parameter(inner, path[1:], value)

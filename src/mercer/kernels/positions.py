@@ -93,7 +93,7 @@ class Positions(Kernel):
             self._checked_codes(Y, name)
         return Y
 
-    def _checked_codes(self, A: np.ndarray, name: str) -> Any:
+    def _checked_codes(self, A: np.ndarray, name: str) -> Codes:
         """Return sequences as symbol numbers; raise an error for an unknown symbol."""
         alphabet = self.alphabet_ or Alphabet(self.letters or ())
         codes = alphabet.encode(A)

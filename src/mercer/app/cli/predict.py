@@ -187,6 +187,6 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
 
 
 def _free_name(name: str, row: dict) -> str:
-    """Return `name`, or with a number such as "name (2)" if the row has a cell of that name."""
+    """Return `name`, followed by a number such as " (2)" if the row has a cell of that name."""
     others = (f"{name} ({number})" for number in count(2))
     return next(free for free in chain([name], others) if free not in row)

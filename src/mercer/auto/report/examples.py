@@ -31,9 +31,10 @@ class LabelComparison:
 
 
 def figures_or_rows(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> dict[str, list]:
-    """Return {"figures": …} or {"rows": …}, which compare left-out predictions with the truth.
+    """Return pictures or table rows that compare left-out predictions with the truth.
 
-    They show rows from small to large `errors`.
+    The key is "figures" for pictures, and "rows" for rows of a table. They go from small to large
+    `errors`.
     """
     draw = _DRAW_BY_KIND.get(model.outputs_.kind_)
     rows = _quantile_rows(errors, FIGURES)

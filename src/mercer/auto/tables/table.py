@@ -135,7 +135,7 @@ class Table:
         return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """Return the table without the rows that have an empty cell in one of the columns `names`.
+        """Return the table without rows with an empty cell in named columns, or refuse such rows.
 
         Parameters
         ----------

@@ -114,7 +114,8 @@ class Column:
         """Return the notation that reads all cells: a decimal mark, a date format or "duration".
 
         `learnt` is the notation of the training rows (None for the training rows themselves). It is
-        preferred if several notations read all cells but give different values.
+        preferred if several notations read all cells but give different values, unless the table
+        says the decimal mark or the order of day and month.
         """
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")

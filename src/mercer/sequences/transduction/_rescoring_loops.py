@@ -98,9 +98,10 @@ def joint_log_probability(model, history, event):
 
 @inlined
 def insert_hypothesis(v, event, past, values, pasts):
-    """Insert a hypothesis of score v into `values` and `pasts`, which are sorted by score.
+    """Insert a hypothesis of score v into the best ones, if it is among them.
 
-    Its history is `past` followed by `event`.
+    `values` and `pasts` are the scores and the last events of the best hypotheses, best first. The
+    last events of the new one are `past` followed by `event`.
     """
     if v > values[HYPOTHESES - 1]:
         at = HYPOTHESES - 1

@@ -138,7 +138,7 @@ def fit_context_coder(
 
 
 def check_context(context: Items, n: int) -> Items:
-    """Return n contexts, after a check, with rows of labels as tuples."""
+    """Check that there are n contexts, and return them; rows of a label array become tuples."""
     context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")
