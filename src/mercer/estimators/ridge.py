@@ -442,7 +442,7 @@ class RidgeEstimator(LeftOutPoints):
         >>> plan.best.name, [route.name for route in plan]
         ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
         """
-        if X is not None and not isinstance(X, int):
+        if X is not None:
             return plan_of(*copy.copy(self)._first_problem(X, y))
         n, p, q = integer(n, "n"), integer(p, "p"), integer(q, "q")
         rank = None if rank is None else integer(rank, "rank")
