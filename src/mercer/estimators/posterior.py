@@ -100,20 +100,17 @@ class Posterior:
 
         Vector outputs have all of their finite features in it: that of the model may not.
         """
-        fitted, outputs = self._fitted_model, self._fitted_model.problem.outputs
-        vectors = outputs.features is None and outputs.kernel.on_vectors
-        whole = vectors and outputs.width is not None
-        made = fitted.factorization if fitted.kept or not whole else None
-        if (
-            made is not None
-            and made.has_closed_forms
-            and not (whole and _lacks_explicit_features(made))
-        ):
-            return made
-        problem = fitted.problem
+        fitted = self._fitted_model
+        problem, outputs = fitted.problem, fitted.problem.outputs
+        whole = outputs.features is None and outputs.kernel.on_vectors and outputs.width is not None
+        if fitted.kept or not whole:
+            made = fitted.factorization
+            frame = made.output_rows.frame
+            explicit = isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit)
+            if made.has_closed_forms and (explicit or not whole):
+                return made
         if whole:
-            side = Side(outputs.kernel, outputs.items, Explicit())
-            problem = replace(problem, outputs=side)
+            problem = replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
         return factor(problem, replace(fitted.want, moves=True, solver="auto"))
 
     @property
@@ -244,12 +241,6 @@ class Posterior:
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots
-
-
-def _lacks_explicit_features(found: Factorization) -> bool:
-    """Return whether output coordinates differ from the explicit features of the kernel."""
-    frame = found.output_rows.frame
-    return not (isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit))
 
 
 def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
