@@ -14,7 +14,7 @@ from mercer.embedding import OrthonormalFrame
 from mercer.estimators import Blend, ForestDependency
 from mercer.estimators.squares import Squares
 from mercer.features import IncompleteCholesky, Nystroem
-from mercer.kernels import RBF, Gaussian, Labels, Linear, Mapped
+from mercer.kernels import RBF, Function, Gaussian, Labels, Linear, Mapped
 from mercer.sources import sample
 from mercer.spaces import Vectors
 
@@ -197,3 +197,16 @@ def test_models_share_an_output_kernel_that_learns(kernel, monkeypatch, tmp_path
     fresh = clone(blend).fit(X, Y[::-1]).models_[0].output_kernel_  # nothing stays frozen
     np.testing.assert_allclose(fresh(Y[::-1]), clone(kernel).fit(Y[::-1])(Y[::-1]))
     assert kernel.kernel_ is None
+
+
+@pytest.mark.parametrize("others", [[], [KernelDependency(RBF(1.0), alpha=0.1)]])
+def test_a_model_that_predicts_the_mean_has_no_weight(others):
+    """Its left-out points differ from the mean by rounding errors, which weights would magnify."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    Y = np.column_stack([np.sin(X[:, 0]), X.sum(axis=1)])
+    same = KernelDependency(Function(lambda A, B: np.ones((len(A), len(B)))), alpha=0.1)
+    blend = Blend([same, *others]).fit(X, Y)
+    assert blend.weights_[0] == 0 and not blend.left_out_weights_[:, 0].any()
+    if not others:
+        np.testing.assert_allclose(blend.predict(X), np.tile(Y.mean(axis=0), (40, 1)))

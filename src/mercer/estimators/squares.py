@@ -14,6 +14,8 @@ HUBER, HUBER_ROUNDS = 1.345, 8
 """Rows with errors above HUBER medians get smaller weights, in HUBER_ROUNDS rounds."""
 FACTORS, NEAR_BEST = np.linspace(0.0, 1.0, 21), 0.95
 """The factors of a blend that are tried, and the fraction of the best certain gain to reach."""
+NEGLIGIBLE = 1e-18
+"""Points whose squared lengths are at most this fraction of those of the true ones are zero."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Squares:
     ) -> np.ndarray:
         """Return non-negative model weights of least squares; row i counts `counts[i]` times."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
+        zero = np.diag(Q) <= NEGLIGIBLE * float(counts @ self.v)  # but for rounding errors
+        Q[zero], Q[:, zero], r[zero] = 0.0, 0.0, 0.0
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
             Q, r = Q + unit * np.eye(len(Q)), r + unit * prior
@@ -140,6 +144,11 @@ def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     size = float(np.trace(Q)) / len(Q)
     if not size > np.finfo(float).tiny:  # all points are zero: no weights are better
         return np.zeros(len(Q))
+    used = np.diag(Q) > 0
+    if not used.all():
+        c = np.zeros(len(Q))
+        c[used] = _nonnegative_minimum(Q[np.ix_(used, used)], r[used])
+        return c
     values, vectors = np.linalg.eigh(Q / size)
     kept = values > 1e-12 * max(values.max(), 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])
