@@ -21,12 +21,13 @@ class LocatedError(ValueError):
     """Error whose message says where another error, its cause, occurred, such as a block."""
 
 
-def unequal_lengths(inputs: int, outputs: int) -> ValueError:
-    """Return the error for numbers of inputs and outputs that differ."""
-    return ValueError(
-        f"X and y must have the same length, one output for each input: got {inputs} inputs and "
-        f"{outputs} outputs."
-    )
+def require_equal_lengths(inputs: int, outputs: int) -> None:
+    """Raise an error if the numbers of inputs and outputs differ."""
+    if inputs != outputs:
+        raise ValueError(
+            f"X and y must have the same length, one output for each input: got {inputs} inputs "
+            f"and {outputs} outputs."
+        )
 
 
 def require(module: str, extra: str) -> None:

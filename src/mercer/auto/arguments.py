@@ -6,7 +6,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from .._base.errors import unequal_lengths
+from .._base.errors import require_equal_lengths
 from ..sets.choices import checked_fraction
 from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of
@@ -52,8 +52,7 @@ def check_scoring(scoring: Any, kind: str) -> None:
 def check_rows(inputs: Table, outputs: Table) -> None:
     """Raise an error for tables of different lengths or with too few rows to learn from."""
     n = len(inputs)
-    if len(outputs) != n:
-        raise unequal_lengths(n, len(outputs))
+    require_equal_lengths(n, len(outputs))
     if n < FEWEST_ROWS:
         rows = "1 row" if n == 1 else f"{n} rows"
         raise BadTable(

@@ -33,7 +33,7 @@ from .._base.arrays import (
     sliced,
     table_columns,
 )
-from .._base.errors import unequal_lengths, warn
+from .._base.errors import require_equal_lengths, warn
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
@@ -164,8 +164,7 @@ class StructuredEstimator(
         X = self._check_inputs(kernel, X, reset=True)
         refuse_missing(y, output_kernel)
         outputs = output_kernel.as_outputs(y)
-        if count(X) != count(outputs):
-            raise unequal_lengths(count(X), count(outputs))
+        require_equal_lengths(count(X), count(outputs))
         if count(X) < least:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
@@ -339,8 +338,7 @@ class StructuredEstimator(
         check_is_fitted(self)
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
-        if count(X) != count(y):
-            raise unequal_lengths(count(X), count(y))
+        require_equal_lengths(count(X), count(y))
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
         for rows in blocks(count(X), ROWS):

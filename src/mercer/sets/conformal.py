@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count
-from .._base.errors import unequal_lengths, warn
+from .._base.errors import require_equal_lengths, warn
 from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, rows_of
@@ -175,8 +175,7 @@ class ConformalSets(FromFile, BaseEstimator):
             A list of outputs for each pair, which its set is drawn from.
         """
         check_parameters(self)
-        if y is None or count(X) != count(y):
-            raise unequal_lengths(count(X), 0 if y is None else count(y))
+        require_equal_lengths(count(X), 0 if y is None else count(y))
         extras = extra_arguments(context, candidates, count(X))
         fresh = clone(self)
         fresh.level_ = float(self.coverage)
@@ -430,8 +429,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "radii_")
         y = checked_outputs(self.view_, y)
-        if count(X) != count(y):
-            raise unequal_lengths(count(X), count(y))
+        require_equal_lengths(count(X), count(y))
         found = self.predict(X, context=context, candidates=candidates)
         truth = y if isinstance(self.view_, RankedView) else self.view_.model._restored(y)
         return contain(found, truth, self.view_.output_kernel_.space)

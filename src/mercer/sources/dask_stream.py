@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._base.arrays import Array, Items
-from .._base.errors import require, unequal_lengths
+from .._base.errors import require, require_equal_lengths
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, Step, number_of_pairs
@@ -227,8 +227,7 @@ def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
     X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
     if np.isnan([*X.chunks[0], *y.chunks[0]]).any():
         return X, y, None
-    if X.shape[0] != y.shape[0]:
-        raise unequal_lengths(X.shape[0], y.shape[0])
+    require_equal_lengths(X.shape[0], y.shape[0])
     return X, y.rechunk({0: X.chunks[0]}), list(X.chunks[0])
 
 

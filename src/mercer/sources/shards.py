@@ -13,7 +13,7 @@ from zipfile import is_zipfile
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, object_array, sliced
-from .._base.errors import require, unequal_lengths
+from .._base.errors import require, require_equal_lengths
 from .._base.files import ARCHIVE_ERRORS
 
 ROWS_PER_BLOCK = 8192
@@ -29,8 +29,7 @@ class RowBlocks:
     block: int = ROWS_PER_BLOCK
 
     def __post_init__(self) -> None:
-        if count(self.X) != count(self.y):
-            raise unequal_lengths(count(self.X), count(self.y))
+        require_equal_lengths(count(self.X), count(self.y))
 
     def __iter__(self) -> Iterator[tuple[Items, Items]]:
         for rows in blocks(count(self.y), self.block):

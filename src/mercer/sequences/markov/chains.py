@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
-from ..._base.errors import unequal_lengths
+from ..._base.errors import require_equal_lengths
 from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet
 from ...spaces.sequences import as_sequences
@@ -54,8 +54,7 @@ def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.nd
     if y is None:
         raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
     outputs = as_sequences(y, "y")
-    if len(outputs) != len(chains.lengths):
-        raise unequal_lengths(len(chains.lengths), len(outputs))
+    require_equal_lengths(len(chains.lengths), len(outputs))
     for i, (length, output) in enumerate(zip(chains.lengths, outputs, strict=True)):
         if len(output) != length:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
-from ..._base.errors import unequal_lengths
+from ..._base.errors import require_equal_lengths
 from ..._base.parameters import integer
 from ...kernels import LocalWindow
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
@@ -86,8 +86,7 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
     if y is None:
         raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
     X, y = as_sequences(X, "X"), as_sequences(y, "y")
-    if len(X) != len(y):
-        raise unequal_lengths(len(X), len(y))
+    require_equal_lengths(len(X), len(y))
     return X, y
 
 
