@@ -1,4 +1,4 @@
-"""Write one page for each public name, and a table of them for each module, before Sphinx reads."""
+"""Write the API pages: one page for each public name, and one table of names for each module."""
 
 import importlib
 import inspect
@@ -24,7 +24,7 @@ INTERNAL = {
         "sample_size", "sampled_rows",
     ),
 }  # fmt: skip
-"""Names that modules of mercer share among themselves; they may change without notice."""
+"""Names that only mercer itself uses. They may change without notice and have no page."""
 CLASS = """{name}
 {line}
 
@@ -51,11 +51,11 @@ ELSEWHERE = (
     "BaseEstimator, _MetadataRequester, ReprHTMLMixin, _HTMLDocumentationLinkMixin, "
     "TransformerMixin, _SetOutputMixin, Exception, ValueError, LookupError, dict, tuple, object"
 )
-"""Classes whose members are described by those who wrote them."""
+"""Base classes of other libraries, whose members are not listed."""
 
 
 def public_names(module: str) -> list[str]:
-    """Return what a module exports and `mercer` does not: its `__all__`, else what it defines."""
+    """Return the public names of a module, without those that `mercer` also exports."""
     found = importlib.import_module(module)
     names = getattr(found, "__all__", None) or [
         name for name, value in vars(found).items()
@@ -67,7 +67,7 @@ def public_names(module: str) -> list[str]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of all modules; one that has not changed is left alone."""
+    """Write the pages of all modules that have changed, and delete old pages."""
     folder.mkdir(exist_ok=True)
     wanted = {}
     for module, page in MODULES.items():

@@ -1,6 +1,6 @@
-"""How the documentation is built: ``make docs``; no network is needed, and warnings are errors.
+"""Configuration of the documentation. Build it with ``make docs``, where warnings are errors.
 
-Formulas are typeset by a MathJax that comes with a package; nothing is loaded from elsewhere.
+No network is needed: MathJax, which typesets formulas, comes with a Python package.
 """
 
 import os
@@ -64,7 +64,7 @@ html_theme_options = {
     "footer_end": [],
 }
 
-# Examples run at build. One whose data set is not there is shown without being run.
+# The build runs the examples. It only shows an example whose data set is missing.
 NEEDS = {
     "curves": "functional", "graphs": "molecules", "inflection": "inflection",
     "label_sets": "emotions",
@@ -90,19 +90,19 @@ sphinx_gallery_conf = {
 
 
 def _skip(app, what, name, obj, skip, options):
-    """scikit-learn documents `set_fit_request` and its like."""
+    """Skip methods such as `set_fit_request`, which scikit-learn documents."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
 def _escape_bars(app, what, name, obj, options, lines):
-    """|x| is a size in docstrings, not a substitution of reStructuredText's."""
+    """Escape bars, so that |x| in a docstring is not read as a substitution."""
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
 
 
 def _quote_attributes(app, what, name, obj, options, lines):
-    """Names under Attributes are code: a trailing underscore is no reference, a colon no type."""
+    """Mark names under Attributes as code, so that `name_` is not read as a reference."""
     if what in ("attribute", "data", "property"):
-        lines[:0] = ["..", ""]  # an empty comment takes the place in which a type is looked for
+        lines[:0] = ["..", ""]  # so that Sphinx does not read a type from the first line
     starts = [i for i in range(1, len(lines)) if lines[i] and not lines[i].strip("-")]
     within = [i for i in starts if lines[i - 1] == "Attributes"]
     for start in within:
@@ -130,7 +130,7 @@ RIGHT_TO_LEFT = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"
 
 
 def _isolate(app, pagename, templatename, context, doctree):
-    """Wrap right-to-left words, so that they do not turn numbers beside them round."""
+    """Wrap right-to-left words, so that they do not change the order of numbers next to them."""
     pattern = rf"(<[^>]*>)|({RIGHT_TO_LEFT}(?:\s+{RIGHT_TO_LEFT})*)"
     if "body" in context:
         context["body"] = re.sub(pattern, lambda m: m[1] or f"<bdi>{m[2]}</bdi>", context["body"])

@@ -1,4 +1,4 @@
-"""The order of the gallery: examples of an output space first, as the pages go; then the others."""
+"""Order of the gallery: first one example for each kind of output, then the others."""
 
 from pathlib import Path
 

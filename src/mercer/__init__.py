@@ -1,7 +1,7 @@
 """mercer: predict images, curves, words, rankings, label sets and graphs with kernels.
 
-Map the output into a feature space with a kernel, solve one ridge equation there with an
-operator-valued kernel, and decode the predicted point back into an output.
+A kernel maps outputs to points of a feature space. Ridge regression with an operator-valued kernel
+predicts these points from inputs. A decoder converts predicted points to outputs.
 """
 
 from importlib import import_module

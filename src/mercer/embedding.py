@@ -1,4 +1,4 @@
-"""Predicted points of the output feature space, and the frames of their coordinates."""
+"""Predicted points in the feature space of the output kernel, and their coordinates."""
 
 from __future__ import annotations
 

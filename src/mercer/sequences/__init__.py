@@ -1,4 +1,4 @@
-"""Models of sequences: transducers, and chains with a margin."""
+"""Models of sequences: `SequenceTransducer`, and max-margin models."""
 
 from ..estimators import JointKernelMap
 from .max_margin import MaxMarginMarkovNetwork
