@@ -29,6 +29,14 @@ def test_predictions_move_with_the_input():
     assert np.allclose(np.roll(moved, -2, axis=2), model.predict(X + 0.3))
 
 
+@pytest.mark.parametrize("symmetries", [SHIFT, ("mirror:x",)])
+def test_points_are_weighted_sums_of_training_outputs(symmetries):
+    A = RNG.normal(size=(12, 4))
+    model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=symmetries).fit(A, A**2)
+    for points in (model.embed(A + 0.1), model.loo_embed()):
+        assert np.allclose(points.expect(A**2), points.coordinates)
+
+
 def test_shifts_of_two_axes():
     A = RNG.normal(size=(9, 3, 4))
     model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=("shift:x", "shift:y"))

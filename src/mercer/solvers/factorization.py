@@ -235,12 +235,12 @@ class Factorization:
 
     def _weights(self, alpha: float) -> Any:
         """Return the object that computes the weights of predictions on the training outputs."""
-        problem = self.augmented
+        problem = self.problem
         if problem.gathered is not None:
             return NoWeights()
-        square = problem.kernel.separable and not (problem.loss or problem.inputs.features)
-        if square and problem.kernel.operator.uniform:
-            return DualWeights.of(problem, self.copies * alpha)
+        special = problem.loss or problem.inputs.features or problem.symmetry
+        if problem.kernel.separable and not special and problem.kernel.operator.uniform:
+            return DualWeights.of(problem, alpha)
         return LeastWeights(self.output_rows.frame, problem.outputs.items)
 
     # -- left out ------------------------------------------------------------------------------
