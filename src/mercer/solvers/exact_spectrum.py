@@ -183,8 +183,12 @@ class ExactSpectrum(InputSpectrum):
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
         self.complete = self.orthonormal = True
-        weights = gram.weights
-        self.total = float(gram.slots.size if weights is None else weights.sum())
+
+    @property
+    def total(self) -> float:  # type: ignore[override]
+        """The sum of the sample weights of the rows; their number without weights."""
+        weights = self.gram.weights
+        return float(self.E.shape[0] if weights is None else weights.sum())
 
     @property
     def factored(self) -> tuple[Array, Array, int]:
