@@ -115,6 +115,7 @@ class StructuredEstimator(
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",
+        "left_out_": "left-out predictions",
     }
 
     def without_training_data(self) -> Any:

@@ -4,7 +4,7 @@ import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -79,9 +79,7 @@ class Blend(LeftOutPoints):
     decoder: Decoder | None = None
     prefit: bool = False
 
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
+    dropped = LeftOutPoints.dropped | {
         "left_out_models_": "left-out predictions",
         "models_": "the blended models",
         "means_": "left-out means",

@@ -42,11 +42,7 @@ class CoordinateModel(LeftOutPoints):
     needs_features: ClassVar[str]
     """Why the input kernel must have finite features, for the message that refuses others."""
 
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
-        "folds_": "the folds of left-out predictions",
-    }
+    dropped = LeftOutPoints.dropped | {"folds_": "the folds of left-out predictions"}
 
     @on_fresh_state
     def fit(

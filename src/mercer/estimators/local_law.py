@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -139,8 +139,6 @@ class LocalLaw(StructuredEstimator):
     cv: int = 5
     device: str | None = None
     random_state: int | np.random.RandomState | None = 0
-
-    dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
 
     @on_fresh_state
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> LocalLaw:

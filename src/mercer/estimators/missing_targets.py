@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -65,9 +65,7 @@ class MissingTargets(LeftOutPoints):
     estimator: BaseEstimator
     decoder: Decoder | None = None
 
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
+    dropped = LeftOutPoints.dropped | {
         "known_": "the training outputs",
         "models_": "the models of single patterns",
     }
