@@ -1,8 +1,8 @@
 """Loaders of data sets, which are not part of mercer.
 
-A loader reads files from the folder `data_home=`. The default is the environment variable
-MERCER_DATA, or else a cache folder. `fetch` downloads data sets that have a stable public page. If
-a file is missing, the error of the loader says where to put it.
+A loader reads files from the folder `data_home=`. The default is the folder that the environment
+variable MERCER_DATA names, or else a cache folder. `fetch` downloads data sets that have a stable
+public page. If a file is missing, the error of the loader says where to put it.
 """
 
 from ._files import DataNotFound, WrongData, data_folder
