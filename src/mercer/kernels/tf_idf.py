@@ -195,10 +195,6 @@ class Words(OnTransformed):
     space = Sequences()
 
     def _apply(self, A: Items) -> np.ndarray:
-        """Return the words of each text."""
-        return object_array([_words(text) for text in A])
-
-
-def _words(text: str | tuple) -> tuple:
-    """Return the words of a text in lower case; a sequence of tokens is returned as a tuple."""
-    return tuple(WORD_RUN.findall(text.lower())) if isinstance(text, str) else tuple(text)
+        """Return the words of each text in lower case; sequences of tokens become tuples."""
+        words = (WORD_RUN.findall(text.lower()) if isinstance(text, str) else text for text in A)
+        return object_array([tuple(item) for item in words])

@@ -137,9 +137,12 @@ class TableForm:
         columns = {name: field_values(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))
-            return np.array(
-                rows, dtype=[(str(n), self._prediction_dtype(t)) for n, t in self.types.items()]
-            )
+            # Predictions of integers are floats.
+            types = [
+                (str(name), "<f8" if np.dtype(kind).kind in "iu" else kind)
+                for name, kind in self.types.items()
+            ]
+            return np.array(rows, dtype=types)
         if self.kind == "pandas":
             return pd.DataFrame(
                 {name: self._as_series(name, cells) for name, cells in columns.items()}
@@ -149,11 +152,6 @@ class TableForm:
         import narwhals as nw
 
         return nw.from_dict(columns, backend=self.kind).to_native()  # type: ignore[arg-type]
-
-    @staticmethod
-    def _prediction_dtype(kind: str) -> str:
-        """Return the dtype of predictions, given that of outputs: float64 for integers."""
-        return "<f8" if np.dtype(kind).kind in "iu" else kind
 
     def _as_series(self, name: Any, cells: list) -> Any:
         """Return decoded values of the field `name` as a pandas column of the original type."""

@@ -8,15 +8,9 @@ from ..._base.loops import compiled, inlined
 
 
 @inlined
-def first_slot(key, size):
-    """Return the slot of a hash table of the given size where the search for a key begins."""
-    return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
-
-
-@inlined
 def find_slot(keys, table, key):
     """Return the slot of a key in a hash table, or the free slot where it belongs."""
-    at = first_slot(key, len(table))
+    at = (key ^ (key >> np.uint64(32))) & np.uint64(len(table) - 1)
     while table[at] >= 0 and keys[table[at]] != key:
         at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
     return at
