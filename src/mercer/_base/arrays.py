@@ -91,6 +91,15 @@ def refuse_empty(number: int, name: str) -> None:
         raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
 
 
+def require_equal_lengths(inputs: int, outputs: int) -> None:
+    """Raise an error if the numbers of inputs and outputs differ."""
+    if inputs != outputs:
+        raise ValueError(
+            f"X and y must have the same length, one output for each input: got {inputs} inputs "
+            f"and {outputs} outputs."
+        )
+
+
 def _only_column(table: Any, name: str) -> list[Any]:
     """Return the cells of the only column of a table; raise an error if there are several."""
     names = table_columns(table)

@@ -21,15 +21,6 @@ class LocatedError(ValueError):
     """Error whose message says where another error, its cause, occurred, such as a block."""
 
 
-def require_equal_lengths(inputs: int, outputs: int) -> None:
-    """Raise an error if the numbers of inputs and outputs differ."""
-    if inputs != outputs:
-        raise ValueError(
-            f"X and y must have the same length, one output for each input: got {inputs} inputs "
-            f"and {outputs} outputs."
-        )
-
-
 def require(module: str, extra: str) -> None:
     """Raise an error that names the extra to install unless `module` is installed."""
     if find_spec(module) is None:

@@ -6,7 +6,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from .._base.errors import require_equal_lengths
+from .._base.arrays import require_equal_lengths
 from ..sets.choices import checked_fraction
 from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of

@@ -30,10 +30,11 @@ from .._base.arrays import (
     is_table,
     like,
     namespace,
+    require_equal_lengths,
     sliced,
     table_columns,
 )
-from .._base.errors import require_equal_lengths, warn
+from .._base.errors import warn
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Array, Items, count
-from .._base.errors import require_equal_lengths, warn
+from .._base.arrays import Array, Items, count, require_equal_lengths
+from .._base.errors import warn
 from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, rows_of

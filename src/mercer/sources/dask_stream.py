@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._base.arrays import Array, Items
-from .._base.errors import require, require_equal_lengths
+from .._base.arrays import Array, Items, require_equal_lengths
+from .._base.errors import require
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, Step, number_of_pairs

@@ -12,8 +12,8 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, object_array, sliced
-from .._base.errors import require, require_equal_lengths
+from .._base.arrays import Items, blocks, count, object_array, require_equal_lengths, sliced
+from .._base.errors import require
 from .._base.files import ARCHIVE_ERRORS
 
 ROWS_PER_BLOCK = 8192

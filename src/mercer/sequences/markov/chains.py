@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.arrays import Items
-from ..._base.errors import require_equal_lengths
+from ..._base.arrays import Items, require_equal_lengths
 from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet
 from ...spaces.sequences import as_sequences

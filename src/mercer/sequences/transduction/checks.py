@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.arrays import Items
-from ..._base.errors import require_equal_lengths
+from ..._base.arrays import Items, require_equal_lengths
 from ..._base.parameters import integer
 from ...kernels import LocalWindow
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
