@@ -1,8 +1,8 @@
 """Metrics of structured predictions.
 
-Losses (smaller is better) take outputs, true ones first, and return the mean over examples; with
-``average=False`` they return one value for each example. Pass them to scikit-learn as
-``make_scorer(loss, greater_is_better=False)``.
+Most metrics take true and predicted outputs, and return the mean over examples. With
+``average=False``, they return one value for each example. Smaller losses are better: pass a loss to
+scikit-learn as ``make_scorer(loss, greater_is_better=False)``.
 """
 
 from __future__ import annotations
