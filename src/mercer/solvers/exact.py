@@ -92,8 +92,7 @@ def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
     """Return the moments of inputs and outputs V in the input eigenvectors E, given EV = EᵀV."""
     if spectrum.complete:
         return SpectralMoments(spectrum.total, EV, spectrum.s)
-    xp = namespace(EV)
-    vu = xp.matrix_transpose(EV * xp.sqrt(spectrum.s)[:, None])
+    vu = (EV * namespace(EV).sqrt(spectrum.s)[:, None]).T
     return Moments(spectrum.total, spectrum.s, vu, adjoint(V) @ V)
 
 

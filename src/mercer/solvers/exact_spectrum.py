@@ -82,7 +82,7 @@ class InputGram:
                 self.mean = weighted_mean(F, self.weights)
                 self.F = F - self.mean
         if self.F is not None:
-            K = kernel.finite_values(self.F @ namespace(self.F).matrix_transpose(self.F))
+            K = kernel.finite_values(self.F @ self.F.T)
         else:
             K = kernel.checked_gram(self.X)
             self.means = weighted_mean(K, self.weights) if self.intercept else None
@@ -93,7 +93,7 @@ class InputGram:
     def kernel_values(self, A: Items) -> Array:
         """Return k(A, X) between new and training inputs, centred if there is an intercept."""
         if self.F is not None:
-            return self._centred_features(A) @ namespace(self.F).matrix_transpose(self.F)
+            return self._centred_features(A) @ self.F.T
         return self.kernel(A, self.X) - self.means if self.intercept else self.kernel(A, self.X)
 
     def project(self, A: Items, prior: bool) -> tuple[Array, Array | None, Slots]:
@@ -115,16 +115,14 @@ class InputGram:
         """Return the map x ↦ k(x, X) @ (√w ∘ coef), with sample weights w, and its mean."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
-            primal = namespace(coef).matrix_transpose(self.F) @ coef
-            return Composed(self.explicit, primal, self.mean, coef), 0.0
-        return KernelExpansion(
-            self.kernel, self.X, coef
-        ), self.means @ coef if self.intercept else 0.0
+            return Composed(self.explicit, self.F.T @ coef, self.mean, coef), 0.0
+        mean = self.means @ coef if self.intercept else 0.0
+        return KernelExpansion(self.kernel, self.X, coef), mean
 
     def gram_times(self, A: Array) -> Array:
         """Return the training Gram matrix times A; with an intercept, minus column means."""
         if self.F is not None:
-            return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
+            return self.F @ (self.F.T @ A)
         KA = self.kernel.checked_gram(self.X) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA
 
@@ -132,12 +130,11 @@ class InputGram:
         """Return the kernel matrix k(A, A) of new inputs, centred if there is an intercept."""
         if self.F is not None:
             F = self._centred_features(A)
-            return F @ namespace(F).matrix_transpose(F)
+            return F @ F.T
         K = self.kernel(A, A)
         if not self.intercept:
             return K
-        transpose = namespace(K).matrix_transpose
-        rows = weighted_mean(transpose(self.kernel(A, self.X)), self.weights)
+        rows = weighted_mean(self.kernel(A, self.X).T, self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return K - rows[:, None] - rows[None, :] + level
 
@@ -151,7 +148,7 @@ class InputGram:
             return namespace(F).sum(F * F, axis=1)
         if not self.intercept:
             return self.kernel.diag(A)
-        rows = weighted_mean(namespace(values).matrix_transpose(values), self.weights)
+        rows = weighted_mean(values.T, self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return self.kernel.diag(A) - 2.0 * rows - level
 

@@ -176,7 +176,7 @@ class Factorization:
         A map with the symmetry has the same loss on all images, so that the ridge is multiplied by
         this number to keep its meaning.
         """
-        return self.augmented.n // self.problem.n
+        return 1 if self.images is None else self.images.n // self.problem.n
 
     def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
         """Yield the parts; for a single alpha, factored for that alpha only if this is faster."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, dense, like, namespace, take
+from .._base.arrays import Array, dense, like, namespace, take_columns
 from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
 from ..embedding import Frame, OrthonormalFrame
@@ -108,7 +108,7 @@ def join_in_order(columns: list[Array], order: np.ndarray | None) -> Array:
     joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
     if order is None:
         return joined
-    return xp.matrix_transpose(take(xp.matrix_transpose(joined), order))
+    return take_columns(joined, order)
 
 
 @dataclass
