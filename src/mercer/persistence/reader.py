@@ -168,17 +168,16 @@ class Reader:
         """Return a networkx graph from its saved nodes and edges."""
         import networkx
 
-        name, attributes, nodes, edges = content
+        name, *parts = content
+        attributes, nodes, edges = self._items(parts)
         kinds = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
         graph = getattr(networkx, kinds[kinds.index(name)])()
-        graph.graph.update(self.read(attributes))
-        named = [(self.read(node), self.read(data)) for node, data in nodes]
-        self._keys([node for node, _ in named])
-        graph.add_nodes_from(named)
-        for a, b, data in edges:
-            ends = self._keys([self.read(a), self.read(b)])
-            must(all(end in graph for end in ends), "an edge of a graph must join nodes of it")
-            graph.add_edges_from([(*ends, self.read(data))])
+        graph.graph.update(attributes)
+        self._keys([node for node, _ in nodes])
+        graph.add_nodes_from((node, dict(data)) for node, data in nodes)
+        ends = self._keys([end for a, b, _ in edges for end in (a, b)])
+        must(all(end in graph for end in ends), "an edge of a graph must join nodes of it")
+        graph.add_edges_from((a, b, dict(data)) for a, b, data in edges)
         return graph
 
     def _network(self, content: Any) -> Any:

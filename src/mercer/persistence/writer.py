@@ -108,16 +108,8 @@ class Writer:
 
     def _graph_node(self, graph: Any, path: str) -> dict:
         """Return the tree node of a networkx graph."""
-        attributes = self.write(dict(graph.graph), path)
-        nodes = [
-            [self.write(node, path), self.write(dict(data), path)]
-            for node, data in graph.nodes(data=True)
-        ]
-        edges = [
-            [self.write(a, path), self.write(b, path), self.write(dict(data), path)]
-            for a, b, data in graph.edges(data=True)
-        ]
-        return {"graph": [type(graph).__name__, attributes, nodes, edges]}
+        parts = graph.graph, list(graph.nodes(data=True)), list(graph.edges(data=True))
+        return {"graph": [type(graph).__name__, *(self.write(part, path) for part in parts)]}
 
     def _part_node(self, value: Any, path: str) -> dict:
         """Return the tree node of an object of one of the classes that may be saved."""
