@@ -14,7 +14,7 @@ HUBER, HUBER_ROUNDS = 1.345, 8
 """Rows with errors above HUBER medians get smaller weights, in HUBER_ROUNDS rounds."""
 FACTORS, NEAR_BEST = np.linspace(0.0, 1.0, 21), 0.95
 """The factors of a blend that are tried, and the fraction of the best certain gain to reach."""
-NEGLIGIBLE = 1e-18
+ZERO_LENGTH = 1e-18
 """Points whose squared lengths are at most this fraction of those of the true ones are zero."""
 
 
@@ -92,7 +92,7 @@ class Squares:
     ) -> np.ndarray:
         """Return non-negative model weights of least squares; row i counts `counts[i]` times."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
-        zero = np.diag(Q) <= NEGLIGIBLE * float(counts @ self.v)  # but for rounding errors
+        zero = np.diag(Q) <= ZERO_LENGTH * float(counts @ self.v)  # but for rounding errors
         Q[zero], Q[:, zero], r[zero] = 0.0, 0.0, 0.0
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
