@@ -111,6 +111,14 @@ def test_what_is_not_a_table_is_named(table):
             use(table)
 
 
+@pytest.mark.parametrize("row", [{"x": 0.5, "city": "Rome"}, {"city": "Rome"}, {"x": 1}])
+def test_a_dictionary_of_single_values_is_not_a_table(row):
+    with pytest.raises(
+        ValueError, match=r"must hold columns, but '\w+' is .*: pass a list of value"
+    ):
+        as_table(row)
+
+
 def test_durations_and_moments_come_back_as_they_are():
     hours = np.arange(N, dtype=float)
     new = pd.DataFrame({"x": [3.0, 4.0]})

@@ -160,3 +160,30 @@ def test_numbers_with_gaps_in_an_array_come_back_as_an_array():
     assert model.metric_name_ == "mean R²" and model.loo_score_ > 0.9
     assert model.predict(X).dtype == float and model.predict(X).shape == Y.shape
     assert set(model.spaces_.values()) == {"number"}
+
+
+def test_lists_of_numbers_next_to_numbers_and_dates():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    Y = X @ rng.normal(size=(2, 4)) + 0.1 * rng.normal(size=(60, 4))
+    days = pd.Timestamp("2021-01-05") + pd.to_timedelta((30 * Y[:, 2]).round(), unit="D")
+    table = pd.DataFrame(X, columns=["a", "b"])
+    table = table.assign(size=Y[:, :2].tolist(), weight=Y[:, 3], day=days)
+    outputs = ["size", "weight", "day"]
+    model = AutoDependency(output=outputs, preset="fast", random_state=0).fit(table)
+    predicted = model.predict(table)
+    assert list(predicted) == outputs and predicted["day"].dtype == table["day"].dtype
+    assert np.abs(np.stack(predicted["size"]) - Y[:, :2]).mean() < 0.3
+    assert np.abs(predicted["weight"] - Y[:, 3]).mean() < 0.3
+    ends = model.predict_set(table[:5], coverage=0.8)
+    assert (ends["lower weight"] <= predicted["weight"][:5]).all()
+    assert (np.stack(ends["lower size"]) <= np.stack(predicted["size"][:5])).all()
+
+
+def test_labels_of_several_types_among_the_inputs():
+    rng = np.random.default_rng(0)
+    labels = [[("x", 1, 2.5)[j] for j in range(3) if keep[j]] for keep in rng.random((40, 3)) > 0.4]
+    table = pd.DataFrame({"labels": labels, "y": [float(1 in cell) for cell in labels]})
+    table["y"] += 0.1 * rng.normal(size=40)
+    model = AutoDependency(preset="fast", random_state=0).fit(table)
+    assert model.spaces_["labels"] == "labels" and model.score(table) > 0.8

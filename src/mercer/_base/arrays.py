@@ -133,6 +133,8 @@ def copy_arrays(value: Any) -> Any:
     Arrays that nobody can write to, and those on disk, are returned unchanged; so is everything
     that is not an array, a table, or a list of those.
     """
+    if isinstance(value, str | int | float):
+        return value  # the items of most lists, returned fast
     if isinstance(value, list):
         return [copy_arrays(item) for item in value]
     if isinstance(value, np.ndarray):

@@ -103,7 +103,10 @@ def _feature_matrix(inputs: Inputs, X: Items) -> np.ndarray:
         cells = [row[str(name)] for row in X]
         if inputs.kinds_[name] == "graph":
             continue
-        arguments: dict[str, Any] = {"analyzer": list} if inputs.kinds_[name] == "labels" else {}
+        labels = inputs.kinds_[name] == "labels"  # of any types, which cannot be sorted
+        arguments: dict[str, Any] = (
+            {"analyzer": lambda cell: list(map(str, cell))} if labels else {}
+        )
         if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
             arguments = arguments or {"analyzer": "char", "ngram_range": (1, 3)}
         try:

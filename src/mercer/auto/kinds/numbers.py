@@ -33,6 +33,8 @@ class NumberCells(Cells):
         How each column writes its values; None for a column of arrays.
     shape_
         The shape of one array, for a column of arrays.
+    widths_
+        How many numbers a cell of each column holds: 1, or the length of a list of numbers.
     forms_
         How dates and durations come back, by column: the type of an array, "text" with an offset
         from UTC (+02:00) if the training cells have one, "clock" (8:30),
@@ -57,13 +59,16 @@ class NumberCells(Cells):
             self.shape_ = cells.shape[1:]
             return self.read(table)
         self.notations_ = [Column.of(table, name).notation() for name in names]
-        rows = self.read(table)
+        parts = [
+            numbers(table, [n], [mark]) for n, mark in zip(names, self.notations_, strict=True)
+        ]
+        self.widths_ = [part.shape[1] for part in parts]
         self.forms_ = [_date_form(table.columns[name]) for name in names]
         self.has_times_ = [
-            is_date(notation) and _has_times(table.columns[name], values)
-            for name, notation, values in zip(names, self.notations_, rows.T, strict=False)
+            is_date(notation) and _has_times(table.columns[name], part[:, 0])
+            for name, notation, part in zip(names, self.notations_, parts, strict=True)
         ]
-        return rows
+        return np.hstack(parts)
 
     def read(self, table: Table) -> np.ndarray:
         """Return the numbers in a table, (rows, numbers); images keep their shape."""
@@ -84,13 +89,17 @@ class NumberCells(Cells):
     def write(self, items: Items) -> dict[Name, Any]:
         """Convert numbers to columns by name: numbers, dates, durations or arrays, as in fit."""
         rows = np.asarray(items).reshape(len(items), -1)
-        if len(self.columns_) != rows.shape[1] or self.notations_ is None:
+        if self.notations_ is None:
             arrays = self._restore_shape(rows) if rows.shape[1] > 1 else rows[:, 0]
             return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
-        return {name: self._restore_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+        parts = np.split(rows, np.cumsum(self.widths_)[:-1], axis=1)
+        return {name: self._restore_column(j, parts[j]) for j, name in enumerate(self.columns_)}
 
-    def _restore_column(self, j: int, values: np.ndarray) -> Any:
-        """Return the values of column j as numbers, dates or durations, like the training cells."""
+    def _restore_column(self, j: int, part: np.ndarray) -> Any:
+        """Return the numbers of column j as numbers, dates or lists, like the training cells."""
+        if part.shape[1] > 1:
+            return list(part)
+        values = part[:, 0]
         notation = (self.notations_ or ["."])[j]
         if notation == DURATION:
             return write_durations(values, self.forms_[j])

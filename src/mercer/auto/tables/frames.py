@@ -55,6 +55,12 @@ def in_memory(frame: Any) -> Any:
 def _named_cells(frame: Any) -> list[tuple[Hashable, Any]] | None:
     """Return (name, cells) for each column; None for a table without column names."""
     if isinstance(frame, Mapping):
+        for name, cells in frame.items():
+            if isinstance(cells, str | int | float):
+                raise BadTable(
+                    f"a dictionary must hold columns, but {name!r} is {cells!r:.40}: pass a list "
+                    "of values, or a row as a list with one dictionary."
+                )
         return list(frame.items())
     if isinstance(frame, pd.DataFrame):  # by position: pandas allows a name twice
         return [(name, frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
