@@ -97,8 +97,12 @@ class Gathered:
         return cls(expected, sample, gatherings, pairs=len(source))
 
     @classmethod
-    def of_fitted(cls, problem: Problem, block: tuple, model: Any) -> Gathered:
-        """Return sample and moments of a block, under the kernels of a fitted problem."""
+    def of_fitted(cls, model: Any) -> Gathered:
+        """Return sample and moments of the pairs of a model that was fitted in memory."""
+        problem = model.fitted_.problem
+        block = [problem.given, model._restored(problem.outputs.items)]
+        if problem.weights is not None:
+            block.append(problem.weights)
         inputs, outputs = (
             side if side.features is not None else replace(side, features=Explicit())
             for side in (problem.inputs, problem.outputs)

@@ -204,7 +204,4 @@ class KernelDependency(RidgeEstimator):
                 "this model was saved without the pairs that it learnt from, and kept no moments "
                 "to add to: fit it on a stream, such as fit([(X, y)]), before it is saved."
             )
-        held = self.fitted_.problem
-        y = self._restored(held.outputs.items)
-        block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
-        return Gathered.of_fitted(held, block, self)
+        return Gathered.of_fitted(self)
