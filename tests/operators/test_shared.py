@@ -212,7 +212,7 @@ def test_what_makes_no_sense_is_refused(kernel, reason):
 def test_moves_lead_to_the_left_out_predictions(groups):
     model = KernelDependency(KERNEL, alpha=0.05).fit(X, Y, groups=groups, sample_weight=WEIGHTS)
     whole = model.fitted_
-    left_out, points = whole.left_out_points().coordinates, whole.points(X).coordinates
+    left_out, points = whole.left_out_points().coordinates, whole.points()(X).coordinates
     moves = np.concatenate([move for _, move in whole.moves(X)])
     own = moves[np.arange(16), np.arange(16)]
     assert np.allclose(points - own, left_out, atol=1e-8)

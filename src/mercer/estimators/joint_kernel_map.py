@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,6 @@ from ..solvers.margins import JOINT_PAIRS, JointMargins, PointMargins, margin_as
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, all_pairs
-
-Ascent = Callable[..., Any]
-"""The function `margin_ascent` with its parameters filled in."""
 
 
 @parameters
@@ -135,7 +131,9 @@ class JointKernelMap(StructuredEstimator):
             Inputs and as many outputs; the distinct ones among them are the candidates of the
             constraints.
         """
-        ascent = self._ascent()
+        positive(self.C, "C")
+        positive(self.tol, "tol")
+        integer(self.max_iter, "max_iter")
         chosen, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
         kernel = clone(chosen.inputs)
@@ -145,15 +143,13 @@ class JointKernelMap(StructuredEstimator):
         self.decoder_ = self._decoder(output_kernel).fit(output_kernel, y)
         self.output_kernel_, self.outputs_ = output_kernel, y
         if self.joint is None:
-            self._fit_points(ascent, chosen, kernel, X, y)
+            self._fit_points(chosen, kernel, X, y)
         else:
-            self._fit_scores(ascent, self.joint, X, y)
+            self._fit_scores(self.joint, X, y)
             self.input_kernel_ = kernel
         return self
 
-    def _fit_points(
-        self, ascent: Ascent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
-    ) -> None:
+    def _fit_points(self, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items) -> None:
         """Fit the map from inputs to points of the output space, for an operator-valued kernel."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
         V = Cache().output_rows(Problem(*sides, chosen, intercept=True))
@@ -161,16 +157,14 @@ class JointKernelMap(StructuredEstimator):
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins_of(self.kernel_, X, take(V.rows, positions))
-        found = self._dual_weights(ascent, margins, rows @ candidates.T, own, take(y, positions))
+        found = self._dual_weights(margins, rows @ candidates.T, own, take(y, positions))
         coef = self.C * rows - found @ candidates
         frame = V.frame
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
         self.input_kernel_ = self.kernel_.inputs
 
-    def _fit_scores(
-        self, ascent: Ascent, joint: Kernel | Callable[..., Array], X: Items, y: Items
-    ) -> None:
+    def _fit_scores(self, joint: Kernel | Callable[..., Array], X: Items, y: Items) -> None:
         """Fit the scores of all candidates, for any joint kernel J((x, y), (x', y'))."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
@@ -184,7 +178,7 @@ class JointKernelMap(StructuredEstimator):
         self.joint_ = clone(as_kernel(joint)).fit(pairs)
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))
-        weights = -self._dual_weights(ascent, margins, inner, own, candidates)
+        weights = -self._dual_weights(margins, inner, own, candidates)
         weights[np.arange(n), own] += self.C
         kept = np.flatnonzero(weights)
         map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
@@ -192,7 +186,7 @@ class JointKernelMap(StructuredEstimator):
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
 
     def _dual_weights(
-        self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
+        self, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
         """Compute and store the dual weights (n, m) of examples on candidates y; return them.
 
@@ -200,7 +194,10 @@ class JointKernelMap(StructuredEstimator):
         number of the candidate that is the output of each example.
         """
         losses = inner[np.arange(len(own)), own][:, None] - inner
-        weights, objective, gap, passes = ascent(margins, losses, own)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        weights, objective, gap, passes = margin_ascent(
+            margins, losses, own, self.C, self.tol, self.max_iter, seed
+        )
         if gap > self.tol * abs(objective):
             warn(
                 f"JointKernelMap stopped after {passes} passes at a duality gap of {gap:.3g}, "
@@ -210,13 +207,6 @@ class JointKernelMap(StructuredEstimator):
         self.candidates_, self.dual_coef_ = y, weights
         self.objective_, self.dual_gap_, self.n_iter_ = objective, gap, passes
         return weights
-
-    def _ascent(self) -> Ascent:
-        """Return the function `margin_ascent` with the model's parameters filled in."""
-        C, tol = positive(self.C, "C"), positive(self.tol, "tol")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        most = integer(self.max_iter, "max_iter")
-        return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
         """Return the operator-valued kernel and the output kernel; refuse ambiguous parameters."""

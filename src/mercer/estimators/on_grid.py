@@ -34,7 +34,9 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
         return model._on_original_device(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
     fields = inner.fields if isinstance(inner, FieldL2) else None
-    fields = fields or model.kernel_.output_fields or _fields_of_shape(shape)
+    # the last of four axes has the channels
+    spacing_one = Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
+    fields = fields or model.kernel_.output_fields or spacing_one
     known = fields.grid(tuple(shape))
     warn(
         f"{model.kernel_} is fitted at the grid points of the training outputs: predictions on "
@@ -44,11 +46,6 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     Y = model.predict(X)
     values = interpolate(known, wanted, known.split(Y))
     return _as_fields(values, wanted)
-
-
-def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
-    """Return a space of fields with grid spacing 1; the last of four axes has the channels."""
-    return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
 
 
 def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:

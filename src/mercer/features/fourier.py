@@ -10,11 +10,13 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
 from .._base.linalg import PositiveDefinite, add_ridge
+from .._base.parameters import parameters
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 from .landmarks import check_rank
 
 
+@parameters
 class RandomFourier(FeatureMap):
     r"""Random Fourier features: cosines and sines of frequencies from a kernel's spectrum.
 
@@ -58,16 +60,9 @@ class RandomFourier(FeatureMap):
     """
 
     depends_on_data = False
-
-    def __init__(
-        self,
-        rank: int = 1000,
-        orthogonal: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.rank = rank
-        self.orthogonal = orthogonal
-        self.random_state = random_state
+    rank: int = 1000
+    orthogonal: bool = True
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, kernel: Kernel, A: Items) -> RandomFourier:
         """Draw random frequencies from the spectrum of a stationary kernel."""

@@ -81,16 +81,13 @@ class Separable(OperatorKernel):
         """Return the kernel itself, which is separable."""
         return self
 
-    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Fit the scalar kernel on X, and compute the matrix of the operator from the data."""
-        return self._fit(X, V, weights, centred=False)
+    def fit(
+        self, X: Items, V: Array, weights: np.ndarray | None = None, centred: bool = False
+    ) -> Separable:
+        """Fit the scalar kernel on X, and compute the matrix of the operator from the data.
 
-    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Fit on outputs V minus their mean, with the operator of inputs minus their mean."""
-        return self._fit(X, V, weights, centred=True)
-
-    def _fit(self, X: Items, V: Array, weights: np.ndarray | None, centred: bool) -> Separable:
-        """Fit the kernel; with `centred`, the operator is computed from a centred Gram matrix."""
+        With `centred`, the operator is that of inputs minus their mean.
+        """
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
@@ -104,6 +101,10 @@ class Separable(OperatorKernel):
         moments: Any = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
         self.B_ = check_symmetric(self.operator.matrix(moments))
         return self
+
+    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
+        """Fit on outputs V minus their mean, with the operator of inputs minus their mean."""
+        return self.fit(X, V, weights, centred=True)
 
     @property
     def _matrix(self) -> Array:

@@ -113,22 +113,23 @@ class OperatorSum(OperatorKernel):
         kernels = [term.inputs for term in self.terms]
         return _first_given(one for one in kernels if isinstance(one.space, Fields)) or kernels[0]
 
-    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Fit the kernels of all terms on inputs X and output coordinates V."""
-        return self._fit(X, V, weights, centred=False)
+    def fit(
+        self, X: Items, V: Array, weights: np.ndarray | None = None, centred: bool = False
+    ) -> OperatorSum:
+        """Fit the kernels of all terms on inputs X and output coordinates V.
 
-    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Fit the kernels of all terms on inputs X and outputs V minus their mean."""
-        return self._fit(X, V, weights, centred=True)
-
-    def _fit(self, X: Items, V: Array, weights: np.ndarray | None, centred: bool) -> OperatorSum:
-        """Check the scale, and fit the kernels of all terms."""
+        With `centred`, V are outputs minus their mean.
+        """
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
         self.terms_ = tuple(
             fit_clone(term, X, V, weights, centred) for term in self._unfitted_terms
         )
         return self
+
+    def fit_centred(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
+        """Fit the kernels of all terms on inputs X and outputs V minus their mean."""
+        return self.fit(X, V, weights, centred=True)
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the scaled sum of the block Gram matrices of all terms."""

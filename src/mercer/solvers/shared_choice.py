@@ -107,10 +107,8 @@ class SharedSearch:
         random, size = np.random.RandomState(0), min(problem.n, fields)
         drawn = np.sort(random.permutation(problem.n)[:size])
         self.scored = np.sort(random.permutation(size)[:SCORED_FIELDS])[:, None]
-        self.sample, self.sample_outputs = problem, output_rows
-        if size < problem.n:
-            self.sample = problem.subset(drawn)
-            self.sample_outputs = Cache().output_rows(self.sample)
+        self.sample = problem.subset(drawn)
+        self.sample_outputs = Cache().output_rows(self.sample)
         self.rank = min(kernel.rank, rank)
         self.risks: dict[tuple, float] = {}
         self.medians: dict[tuple, float] = {}
