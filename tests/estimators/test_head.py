@@ -15,7 +15,7 @@ from mercer import ConformalSets, ForestDependency, KernelDependency, RegressorD
 from mercer._base.folds import fold_numbers
 from mercer.decoders import ByLoss, Candidates, Threshold
 from mercer.features import KernelPCA
-from mercer.kernels import RBF, Kendall, Labels, Linear, Spectrum
+from mercer.kernels import RBF, Delta, Kendall, Labels, Linear, On, Spectrum
 from mercer.metrics import sample_f1
 
 RNG = np.random.default_rng(0)
@@ -70,6 +70,14 @@ def test_a_model_trained_elsewhere():
         head.points_from(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="nothing to fit"):
         head.fit(X, SETS)
+
+
+def test_outputs_of_a_model_trained_elsewhere_come_back_in_their_container(rng):
+    y = pd.DataFrame({"size": rng.normal(size=20), "side": ["left", "right"] * 10})
+    kernel = On("size", Linear()) + On("side", Delta())
+    head = RegressorDependency(output_kernel=kernel).fit_outputs(y)
+    found = head.decode(head.targets(y))
+    pd.testing.assert_frame_equal(found, y)
 
 
 def test_prediction_sets():

@@ -164,21 +164,26 @@ class StructuredEstimator(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = self._check_inputs(kernel, X, reset=True)
-        refuse_missing(y, output_kernel)
-        outputs = output_kernel.as_outputs(y)
+        outputs = self._check_outputs(output_kernel, y)
         require_equal_lengths(count(X), count(outputs))
         if count(X) < least:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
+        return X, outputs
+
+    def _check_outputs(self, kernel: Kernel, y: Items) -> Items:
+        """Check outputs y and return them as the kernel takes them; store their container type."""
+        refuse_missing(y, kernel)
+        outputs = kernel.as_outputs(y)
         # Plain numbers were made vectors of length one; ragged curves have no shape.
-        single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
+        single = kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
-        self.form_ = output_kernel.space.form(y)
-        self.output_names_ = column_names(y) if output_kernel.on_vectors else None
+        self.form_ = kernel.space.form(y)
+        self.output_names_ = column_names(y) if kernel.on_vectors else None
         # Outputs are computed on a device and returned to the host.
         self.back_ = is_foreign(outputs) and not is_foreign(y)
-        return X, outputs
+        return outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         """Return checked inputs; store feature names and number if `reset`, else compare them."""

@@ -111,11 +111,7 @@ class RegressorDependency(CoordinateModel):
         y
             Its training outputs.
         """
-        kernel = as_output_kernel(self.output_kernel)
-        outputs = kernel.as_outputs(y)
-        self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.asarray(y).ndim == 1
-        self.back_ = False
-        self._fit_output_side(outputs)
+        self._fit_output_side(self._check_outputs(as_output_kernel(self.output_kernel), y))
         return self
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
