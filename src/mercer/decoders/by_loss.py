@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, host, sliced, take
-from .._base.errors import NotSupported
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -115,11 +114,6 @@ class ByLoss(Decoder):
     def decode(self, points: Embedding) -> Items:
         """Return the output with the least expected loss at each predicted point."""
         C = host(points.weights)
-        if C.shape[1] != count(self.expected_.y):
-            raise NotSupported(
-                "ByLoss needs one weight for each training output, but a model with symmetries "
-                "also has weights of transformed outputs. Use another decoder, or no symmetries."
-            )
         if self.pool_ is None:
             best, self.bounds_ = self.expected_.search(C)
             self.values_ = self.expected_.values(C, best)

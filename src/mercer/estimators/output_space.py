@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, sliced, take
-from .._base.errors import NotSupported
 from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
@@ -135,11 +134,6 @@ class OutputSpaceMethods:
         named = []
         for rows in blocks(count(checked), WEIGHT_ROWS):
             W = host(self.points_(sliced(checked, rows)).weights)
-            if W.shape[1] != count(outputs):
-                raise NotSupported(
-                    "explain needs one weight for each training example, but a model with "
-                    "symmetries also has weights of transformed examples. Fit it without them."
-                )
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [
                 [(int(i), float(w[i]), self._one_restored(one(outputs, int(i)))) for i in row]

@@ -135,7 +135,7 @@ class Selection:
         Among the default kernels a linear one is preferred to others that are better by no more
         than one standard error.
         """
-        best, plain, rows = None, None, []
+        best, largest, plain, rows = None, (np.nan, np.nan), None, []
         trials = (trial for candidate in candidates for trial in self._trials(candidate))
         steps = self.model._steps
         for trial in trials if steps is None else steps(trials, "trial"):
@@ -144,11 +144,11 @@ class Selection:
             if self.model.kernel is None and linear:
                 lower = plain is None or trial.row["risk"] < plain.row["risk"]
                 plain = trial if lower else plain
-            worth = self._sort_key(trial)
-            if best is None or worth > self._sort_key(best) or np.isnan(self._sort_key(best)[0]):
-                best = trial
+            own = self._sort_key(trial)
+            if best is None or own > largest or np.isnan(largest[0]):
+                best, largest = trial, own
         assert best is not None
-        if np.isnan(self._sort_key(best)[0]):
+        if np.isnan(largest[0]):
             if np.isnan(best.row["risk"]):
                 raise ValueError(
                     "the squared errors of every choice overflow: the outputs are too large. "
