@@ -22,7 +22,7 @@ from .coupled import coupled_refusal, factor_slots, fitted_kernel
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
 from .input_spectrum import DIAGONAL_ITEMS, FittedMap
-from .outputs import Basis, Cache, join_in_order
+from .outputs import Basis, Cache
 from .part import LazyParts, Part
 from .weights import CoupledMap
 
@@ -107,18 +107,17 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if found is None:
         return factor_slots(problem, kernel, output_rows, want)
     Q, grams = found
-    basis, T = Basis(Q), output_rows.rows if Q is None else output_rows.rows @ Q
+    T = output_rows.rows if Q is None else output_rows.rows @ Q
     keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT_FRACTION * available()
     parts = LazyParts([partial(_part_of_directions, problem, T, gram) for gram in grams], keep)
-    order = np.argsort(np.concatenate([gram.columns for gram in grams]))
+    basis = Basis(Q, np.argsort(np.concatenate([gram.columns for gram in grams])))
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Combine the fitted maps along the directions into one map of the kernel."""
-        coef = basis.to_coordinates(join_in_order([map.coefficients for map, _ in fits], order))
+        coef = basis.to_coordinates(basis.join([map.coefficients for map, _ in fits]))
         mean: Array | float = 0.0
         if problem.intercept:
-            means = join_in_order([mean[None, :] for _, mean in fits], order)
-            mean = basis.to_coordinates(means)[0, :]
+            mean = basis.to_coordinates(basis.join([mean[None, :] for _, mean in fits]))[0, :]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
     return Factorization(problem, kernel, output_rows, parts, basis, join)
@@ -130,7 +129,7 @@ def _part_of_directions(problem: Problem, T: Array, kernel: DirectionKernel) -> 
     gram = InputGram(kernel, problem.inputs.items, problem.weights, problem.intercept)
     spectrum = ExactSpectrum(gram)
     b = namespace(targets).ones_like(targets[0, :])
-    return Part(spectrum, b, targets, columns=kernel.columns)
+    return Part(spectrum, b, targets)
 
 
 def uncoupled_directions(

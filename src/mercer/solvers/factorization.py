@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from math import log, pi
 from typing import Any, ClassVar, final
 
@@ -32,7 +32,7 @@ from ..operators import OperatorKernel
 from ..problem import Problem
 from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import LeaveOneOut, noise_and_log_dets
-from .outputs import Basis, OutputRows, join_in_order
+from .outputs import Basis, OutputRows
 from .part import Part
 from .spanned import SpanMoments
 from .variances import UnitVariances
@@ -189,12 +189,6 @@ class Factorization:
         for part in self.parts:
             yield part.at_ridge(alphas[0]) if len(alphas) == 1 else part
 
-    @cached_property
-    def direction_order(self) -> np.ndarray | None:
-        """The column of each output direction in the concatenated parts; None if in order."""
-        columns = [part.columns for part in self.parts if part.columns is not None]
-        return np.argsort(np.concatenate(columns)) if columns else None
-
     @property
     def Q(self) -> Array | None:
         """The output directions as columns; None if they are the output coordinates."""
@@ -206,7 +200,7 @@ class Factorization:
 
     def _join_along_directions(self, arrays: list[Array]) -> Array:
         """Join one array per part (columns: its directions) into one over all directions."""
-        return self.basis.to_real(join_in_order(arrays, self.direction_order))
+        return self.basis.to_real(self.basis.join(arrays))
 
     def _join_in_coordinates(self, arrays: list[Array]) -> Array:
         """Join one array per part (columns: its directions) and convert to output coordinates."""
@@ -360,14 +354,15 @@ class Factorization:
 
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
         """Return the weights of training outputs in g(x), an array (inputs, n) per direction."""
-        found: dict[int, Array] = {}
+        found: list[Array] = []
         for part in self._parts_at([alpha]):
-            own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
-            Z = part.spectrum.project_inputs(X).Z
-            alike = part.weights(Z, alpha, 0) if part.equal_eigenvalues else None
-            for j, column in enumerate(own):
-                found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
-        return [found[j] for j in range(len(found))]
+            Z, number = part.spectrum.project_inputs(X).Z, part.shape[1]
+            if part.equal_eigenvalues:
+                found += [part.weights(Z, alpha, 0)] * number
+            else:
+                found += [part.weights(Z, alpha, j) for j in range(number)]
+        order = self.basis.order
+        return found if order is None else [found[j] for j in order]
 
     def _changes_of_part(
         self, part: Part, projected: ProjectedInputs, e: Array, ridge: float
@@ -441,14 +436,14 @@ class Factorization:
         self._require_coordinates("variances")
         ridge = self.copies * alpha
         found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
-        return self.basis.per_direction(join_in_order(found, self.direction_order))
+        return self.basis.per_direction(self.basis.join(found))
 
     def variance_function(self, alpha: float) -> UnitVariances:
         """Return a function of inputs that computes `variance` at this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
         spectra, b = [part.spectrum.without_training_rows() for part in parts], [p.b for p in parts]
-        return UnitVariances(spectra, b, ridge, self.direction_order, self.basis)
+        return UnitVariances(spectra, b, ridge, self.basis)
 
     def noise(self, alpha: float) -> float:
         """Return the noise variance that maximises the evidence (REML with an intercept)."""
@@ -466,7 +461,7 @@ class Factorization:
         for part in self._parts_at([ridge]):
             noise = noise_and_log_dets(part, self.augmented, ridge)[0]
             found.append(np.tile(noise, part.slots.width)[None, :])
-        return self.basis.noise_per_direction(join_in_order(found, self.direction_order)[0])
+        return self.basis.noise_per_direction(self.basis.join(found)[0])
 
     def evidence(self, alpha: float) -> float:
         """Return the log evidence (log marginal likelihood) at the best noise variance.

@@ -78,12 +78,20 @@ class Basis:
     ----------
     Q
         The directions as columns in output coordinates; None if they are the coordinates.
+    order
+        The column of each direction in the concatenated parts; None if they are in order.
     """
 
     Q: Array | None
+    order: np.ndarray | None = None
 
-    def __init__(self, Q: Array | None = None):
-        self.Q = Q
+    def __init__(self, Q: Array | None = None, order: np.ndarray | None = None):
+        self.Q, self.order = Q, order
+
+    def join(self, parts: list[Array]) -> Array:
+        """Join arrays, one per part with a column for each of its directions, into one."""
+        joined = parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=1)
+        return joined if self.order is None else take_columns(joined, self.order)
 
     def to_real(self, C: Array) -> Array:
         """Convert values with one column per stored (perhaps complex) direction to real values."""
@@ -100,15 +108,6 @@ class Basis:
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
         """Return the noise variance per real direction, given one per stored direction."""
         return noises
-
-
-def join_in_order(columns: list[Array], order: np.ndarray | None) -> Array:
-    """Concatenate the columns of several parts, and sort them by `order` if given."""
-    xp = namespace(*columns)
-    joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
-    if order is None:
-        return joined
-    return take_columns(joined, order)
 
 
 @dataclass

@@ -42,8 +42,6 @@ class Part:
     known_projection
         EᵀT, or a function that returns it, if it is not computed from E and T; for a stream it
         comes from the moments of all pairs. None to compute it.
-    columns
-        The numbers of these directions among all output directions; None for all.
     stream_totals
         For a stream, the number of all pairs and the sum of their squared outputs along each
         direction; None if the rows are those of all pairs.
@@ -66,7 +64,6 @@ class Part:
     b: Array
     targets: Array | Callable[[], Array] | None
     known_projection: Array | Callable[[], Array] | None = None
-    columns: np.ndarray | None = None
     stream_totals: tuple[float, Array] | None = None
     component_means: Array | None = None
     multiplicity: int = 1

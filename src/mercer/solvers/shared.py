@@ -63,10 +63,12 @@ def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) ->
     Q = np.kron(np.eye(kernel.output_grid.size), vectors)
     parts = []
     for j in range(len(values)):
-        direction, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
-        b = like(values[j : j + 1], T)
-        parts.append(Part(WindowSpectrum(windows, direction), b, T @ direction, columns=columns))
-    return Factorization(problem, kernel, output_rows, parts, Basis(like(Q, T)), sum_of_maps)
+        direction, b = like(vectors[:, j : j + 1], T), like(values[j : j + 1], T)
+        parts.append(Part(WindowSpectrum(windows, direction), b, T @ direction))
+    # Parts have a column for each grid point, and Q has the channels of a grid point together.
+    order = np.arange(len(Q)).reshape(len(values), -1).T.reshape(-1)
+    basis = Basis(like(Q, T), order)
+    return Factorization(problem, kernel, output_rows, parts, basis, sum_of_maps)
 
 
 def sum_of_maps(fits: list[FittedMap]) -> FittedMap:

@@ -84,16 +84,13 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     output_rows = _centred_outputs(problem, basis)
     values, T = ShiftedKernelModes(problem, basis), basis.to_modes(output_rows.rows)
     parts = []
-    for number, mode in enumerate(np.ndindex(*basis.half)):
+    for mode in np.ndindex(*basis.half):
         target = _real_copy(T[mode]) if basis.is_real(mode) else T[mode]
         intercept = problem.intercept and not any(mode)
         kernel = ModeKernel(values, mode)
         spectrum = ExactSpectrum(InputGram(kernel, values.X, problem.weights, intercept))
         b = like(np.full(basis.n_orbits, problem.operator_scale), output_rows.rows)
-        columns = number * basis.n_orbits + np.arange(basis.n_orbits)
-        parts.append(
-            Part(spectrum, b, target, columns=columns, multiplicity=basis.multiplicity_of(mode))
-        )
+        parts.append(Part(spectrum, b, target, multiplicity=basis.multiplicity_of(mode)))
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Combine the fitted maps of all modes into one map, of all shifted training inputs."""

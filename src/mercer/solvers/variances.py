@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from .._base.arrays import Array, Items
 from .input_spectrum import InputSpectrum
-from .outputs import Basis, join_in_order
+from .outputs import Basis
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,6 @@ class UnitVariances:
         The input spectrum and the operator eigenvalues of each part of a factorisation.
     alpha
         The ridge parameter.
-    order
-        The column of each output direction in the concatenated parts; None if in order.
     basis
         The output directions of all parts.
     """
@@ -30,11 +26,10 @@ class UnitVariances:
     spectra: list[InputSpectrum]
     eigenvalues: list[Array]
     alpha: float
-    order: np.ndarray | None = None
     basis: Basis = field(default_factory=Basis)
 
     def __call__(self, X: Items) -> Array:
         """Return the variances at inputs X, one column per output direction."""
         parts = zip(self.spectra, self.eigenvalues, strict=True)
         found = [spectrum.unit_variance(b, X, self.alpha) for spectrum, b in parts]
-        return self.basis.per_direction(join_in_order(found, self.order))
+        return self.basis.per_direction(self.basis.join(found))
