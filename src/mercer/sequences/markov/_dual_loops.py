@@ -1,17 +1,13 @@
 """Compiled block-coordinate Frank–Wolfe with pairwise steps over the labellings found so far.
 
 A block is a chain. Its dual variables are the weights of its active labellings, which sum to one.
-Arguments of several functions:
-
-rows, gram     the Gram matrix K of all positions (gram is True) or coordinates U with UUᵀ = K
-W              (labels, columns of rows): A.T @ rows, so that W.T (gram) or rows @ W.T is K A
-A              (positions, labels): node scores are K A
-edges          (labels, labels): edge scores
-paths, weights, sizes
-               the active labellings of each chain, their weights and their number
+The arguments `paths`, `weights` and `sizes` are the active labellings of each chain, their weights
+and their number.
 """
 
 from __future__ import annotations
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -24,26 +20,28 @@ NO_ROOM = -1.0
 """The value of a gap that says that `paths` has no room for another labelling."""
 
 
-@compiled
-def node_scores(rows, gram, W, first, last):
-    """Return the score of each label (column) at each position first, …, last - 1 (row).
+Dual = namedtuple("Dual", "rows gram C transitions A W edges")
+"""The arrays and numbers of a `DualProblem` and of a `DualPoint`, which the loops update.
 
-    These are rows of K A; see the top of this file for `rows`, `gram` and W.
-    """
-    if gram:
-        return W[:, first:last].T.copy()
-    return np.dot(rows[first:last], W.T)
+The score of each label at each position is an entry of K A, which is W.T if `rows` is the Gram
+matrix K (`gram` is True), else rows @ W.T.
+"""
 
 
 @compiled
-def chain_gram(rows, gram, first, last):
-    """Return the Gram matrix of the positions first, …, last - 1 of one chain.
+def node_scores(dual, first, last):
+    """Return the score of each label (column) at each position first, …, last - 1 (row)."""
+    if dual.gram:
+        return dual.W[:, first:last].T.copy()
+    return np.dot(dual.rows[first:last], dual.W.T)
 
-    See the top of this file for `rows` and `gram`.
-    """
-    if gram:
-        return rows[first:last, first:last].copy()
-    return np.dot(rows[first:last], rows[first:last].T)
+
+@compiled
+def chain_gram(dual, first, last):
+    """Return the Gram matrix of the positions first, …, last - 1 of one chain."""
+    if dual.gram:
+        return dual.rows[first:last, first:last].copy()
+    return np.dot(dual.rows[first:last], dual.rows[first:last].T)
 
 
 @compiled
@@ -107,14 +105,12 @@ def index_of_labelling(path, paths):
 
 
 @compiled
-def take_pairwise_steps(
-    paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps
-):
+def take_pairwise_steps(paths, weights, values, gap, dual, K, nodes, change, steps):
     """Move dual weight from the worst to the best active labelling by exact line searches.
 
     `values` are the scores of the labellings with their loss, `gap` is the gap that Viterbi found,
-    and `steps` the largest number of steps. `nodes` and `edges` are the scores of labels in this
-    chain, K is its Gram matrix, and `change` collects the change of A.
+    and `steps` the largest number of steps. `nodes` are the scores of labels in this chain, K is
+    its Gram matrix, and `change` collects the change of A.
     """
     for step in range(steps):
         best, worst = np.argmax(values), -1
@@ -122,17 +118,17 @@ def take_pairwise_steps(
             if weights[a] > 0.0 and (worst < 0 or values[a] < values[worst]):
                 worst = a
         gain = values[best] - values[worst]
-        if gain <= 0.0 or (step > 0 and C * gain <= GAP_FRACTION * gap):
+        if gain <= 0.0 or (step > 0 and dual.C * gain <= GAP_FRACTION * gap):
             return
         u, v = paths[best], paths[worst]
-        moved, curvature = weights[worst], C * sqdistance(u, v, K, transitions)
+        moved, curvature = weights[worst], dual.C * sqdistance(u, v, K, dual.transitions)
         if curvature * moved > gain:
             moved = gain / curvature
         weights[best] += moved
         weights[worst] -= moved  # exactly zero where all of it was taken
-        move_weight(u, v, C * moved, K, transitions, nodes, edges, change)
+        move_weight(u, v, dual.C * moved, K, dual.transitions, nodes, dual.edges, change)
         for a in range(len(weights)):
-            values[a] = path_value(nodes, edges, paths[a])
+            values[a] = path_value(nodes, dual.edges, paths[a])
 
 
 @compiled
@@ -148,8 +144,9 @@ def drop_unused_labellings(paths, weights, size):
 
 
 @compiled
-def apply_change(rows, first, change, W, A):
-    """Add the change of the coefficients of one chain to A, and update W = A.T @ rows."""
+def apply_change(dual, first, change):
+    """Add the change of the coefficients of the chain at position `first` to A; update W."""
+    rows, A, W = dual.rows, dual.A, dual.W  # the inner loop takes longer with the fields of a tuple
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]
@@ -160,9 +157,7 @@ def apply_change(rows, first, change, W, A):
 
 
 @compiled
-def update_chain(
-    rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps
-):
+def update_chain(dual, gold, first, paths, weights, size, small, steps):
     """Improve the dual variables of one chain; return its gap and number of active labellings.
 
     The gap is the chain's part of the duality gap. If it is at most `small`, nothing changes. It is
@@ -170,15 +165,15 @@ def update_chain(
     `gold`; `size` is its number of active labellings, and `steps` the number of pairwise steps.
     """
     last = first + len(gold)
-    nodes = node_scores(rows, gram, W, first, last)
+    nodes = node_scores(dual, first, last)
     add_loss(nodes, gold)
     path = np.empty(len(gold), dtype=paths.dtype)
-    best, mean = best_path(nodes, edges, path), 0.0
+    best, mean = best_path(nodes, dual.edges, path), 0.0
     values = np.empty(size + 1)
     for a in range(size):
-        values[a] = path_value(nodes, edges, paths[a])
+        values[a] = path_value(nodes, dual.edges, paths[a])
         mean += weights[a] * values[a]
-    gap = C * (best - mean)
+    gap = dual.C * (best - mean)
     if gap <= small:
         return max(gap, 0.0), size
     new = index_of_labelling(path, paths[:size])
@@ -188,20 +183,15 @@ def update_chain(
         copy_labelling(path, paths[new])
         weights[new], values[new] = 0.0, best
         size += 1
-    K, change = chain_gram(rows, gram, first, last), np.zeros(nodes.shape)
-    take_pairwise_steps(
-        paths[:size], weights[:size], values[:size], gap, C, transitions, K, nodes, edges, change,
-        steps,
-    )  # fmt: skip
-    apply_change(rows, first, change, W, A)
+    K, change = chain_gram(dual, first, last), np.zeros(nodes.shape)
+    active = paths[:size], weights[:size], values[:size]
+    take_pairwise_steps(*active, gap, dual, K, nodes, change, steps)
+    apply_change(dual, first, change)
     return gap, drop_unused_labellings(paths, weights, size)
 
 
 @compiled
-def update_chains(
-    order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
-    steps,
-):  # fmt: skip
+def update_chains(order, dual, starts, gold, paths, weights, sizes, small, steps):
     """Improve the dual variables of chains in the given order; return how many were updated.
 
     It stops early when `paths` has no room for another labelling. The arguments are those of
@@ -209,10 +199,8 @@ def update_chains(
     """
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]
-        gap, sizes[i] = update_chain(
-            rows, gram, gold[first:last], first, C, transitions, W, A, edges,
-            paths[i, :, : last - first], weights[i], sizes[i], small, steps,
-        )  # fmt: skip
+        active = paths[i, :, : last - first], weights[i], sizes[i]
+        gap, sizes[i] = update_chain(dual, gold[first:last], first, *active, small, steps)
         if gap == NO_ROOM:
             return done
     return len(order)

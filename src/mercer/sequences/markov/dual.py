@@ -168,15 +168,14 @@ class BlockFrankWolfe:
 
         Chains with a gap of at most `small` are skipped.
         """
-        from ._dual_loops import update_chains
+        from ._dual_loops import Dual, update_chains
 
         p = self.problem
+        dual = Dual(p.rows, p.gram, p.C, p.transitions, point.A, point.W, point.edges)
         order = self.rng.permutation(len(self.sizes))
         while True:
-            done = update_chains(
-                order, p.rows, p.gram, p.starts, p.gold, p.C, p.transitions, point.W, point.A,
-                point.edges, self.paths, self.weights, self.sizes, small, STEPS,
-            )  # fmt: skip
+            active = self.paths, self.weights, self.sizes
+            done = update_chains(order, dual, p.starts, p.gold, *active, small, STEPS)
             if done == len(order):
                 return
             order = order[done:]  # one chain had no room: double it
