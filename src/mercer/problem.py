@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._base.arrays import Array, Items, count, is_foreign, take
+from ._base.arrays import Array, Items, count, is_foreign, sliceable, take
 from ._base.plan import GRANTED_BYTES, require_exact, require_low_rank
 from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, OperatorKernel
+from .spaces import Rows
 from .spaces.symmetries import Group
 
 __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
@@ -189,6 +190,13 @@ class Problem:
             X = self.inputs.items
             where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
             require_exact(self.n, squares, where=where)
+
+    @cached_property
+    def decoder_inputs(self) -> Items:
+        """The inputs for decoders, in a container that is indexed by rows; None if not needed."""
+        if isinstance(self.inputs.kernel.space, Rows):
+            return self.inputs.items
+        return None if self.given is None else sliceable(self.given)
 
     @cached_property
     def spanned(self) -> bool:

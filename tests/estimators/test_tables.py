@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from mercer import ConformalSets, KernelDependency, KernelDependencyCV
+from mercer import ConformalSets, ForestDependency, KernelDependency, KernelDependencyCV
+from mercer.decoders import Candidates
 from mercer.estimators import MissingTargets
 from mercer.kernels import RBF, Delta, LaplacianRegularized, Linear, On, Spectrum
 from mercer.operators import Covariance
@@ -98,3 +100,21 @@ def test_candidates_in_a_table_are_its_rows(kind):
     numbers = KernelDependency(RBF(1.0)).fit(X, Y)
     frame = table({"u": Y[:, 0].copy(), "v": Y[:, 1].copy()}, kind)
     assert np.allclose(numbers.predict(X, [frame] * 24), numbers.predict(X, [Y] * 24))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelDependency(RBF(1.0)),
+        KernelDependency(RBF(1.0), RBF(1.0)),
+        ForestDependency(n_trees=5, random_state=0),
+    ],
+    ids=["coordinates", "weights", "forest"],
+)
+def test_left_out_points_have_rows_that_decoders_can_read(model, kind):
+    model = clone(model).set_params(decoder=Candidates(lambda x: [[x[0]], [-x[0]]]))
+    expected = model.fit(X, Y[:, :1]).loo_predict()
+    model.fit(table({"a": X[:, 0], "b": X[:, 1]}, kind), Y[:, :1])
+    np.testing.assert_array_equal(model.loo_predict(), expected)
+    assert len(model.loo_embed()[:5].inputs) == 5

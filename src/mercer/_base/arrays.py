@@ -234,6 +234,13 @@ def one(items: Items, i: int) -> Any:
     return items[int(i), ...] if is_foreign(items) else items[i]
 
 
+def sliceable(items: Items) -> Items:
+    """Return items in a container that is indexed by rows; a table as an array."""
+    if is_table(items):
+        return items.to_numpy()
+    return items if isinstance(items, list | tuple) or is_array(items) else np.asarray(items)
+
+
 def put(A: Array, index: Any, rows: Array) -> Array:
     """Write `rows` to the positions `index` of A, in place for numpy; return the array."""
     if not is_foreign(A):

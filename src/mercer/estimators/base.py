@@ -27,10 +27,10 @@ from .._base.arrays import (
     host,
     is_array,
     is_foreign,
-    is_table,
     like,
     namespace,
     require_equal_lengths,
+    sliceable,
     sliced,
     table_columns,
 )
@@ -235,11 +235,7 @@ class StructuredEstimator(
 
     def _sliceable_inputs(self, X: Items, checked: Items) -> Items:
         """Return X as a container that decoders can slice; `checked` is X after validation."""
-        if isinstance(self.input_kernel_.space, Rows):
-            return checked  # tables slice by columns
-        if is_table(X):
-            return X.to_numpy()
-        return X if isinstance(X, list | tuple) or is_array(X) else np.asarray(X)
+        return checked if isinstance(self.input_kernel_.space, Rows) else sliceable(X)
 
     def predict(
         self,

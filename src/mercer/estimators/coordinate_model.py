@@ -69,7 +69,8 @@ class CoordinateModel(LeftOutPoints):
         V, A = self._fit_output_side(y, weights), features_of(self.input_kernel_, X)
         w = np.ones(len(V)) if weights is None else weights
         left_out = self._fit_coordinates(A, V, labels, w)
-        self.left_out_ = replace(left_out, left_out=labels, inputs=given)
+        inputs = self._sliceable_inputs(given, X)
+        self.left_out_ = replace(left_out, left_out=labels, inputs=inputs)
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
         return self
 

@@ -316,7 +316,7 @@ class Factorization:
         problem, folds = self.problem, None if self.method is None else self.method.folds
         V = self.output_rows.coordinates[: problem.n, :] - self.basis.to_coordinates(E)
         labels = problem.left_out_labels if folds is None else folds
-        return Embedding(V, self.output_rows.frame, labels, problem.given)
+        return Embedding(V, self.output_rows.frame, labels, problem.decoder_inputs)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
         """Yield the left-out predictions for each alpha, for outputs without coordinates.

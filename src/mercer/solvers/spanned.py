@@ -206,4 +206,4 @@ class SpanMoments:
         R = R if problem.weights is None else R / like(np.sqrt(problem.weights)[:, None], R)
         frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
         C = like(np.eye(n), R) - R
-        return Embedding(C, frame, problem.left_out_labels, problem.given)
+        return Embedding(C, frame, problem.left_out_labels, problem.decoder_inputs)
