@@ -178,8 +178,8 @@ class Factorization:
         """
         return 1 if self.images is None else self.images.n // self.problem.n
 
-    def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
-        """Yield the parts; for a single alpha, factored for that alpha only if this is faster."""
+    def _parts_at(self, ridge: float | None) -> Iterator[Part]:
+        """Yield the parts, factored for one ridge only if this is faster; None for all ridges."""
         if self.method is not None:
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
@@ -187,7 +187,7 @@ class Factorization:
                 "solution alone."
             )
         for part in self.parts:
-            yield part.at_ridge(alphas[0]) if len(alphas) == 1 else part
+            yield part if ridge is None else part.at_ridge(ridge)
 
     @property
     def Q(self) -> Array | None:
@@ -303,7 +303,7 @@ class Factorization:
     def _averaged_residuals(self, ridge: float) -> Array:
         """Return the residuals over the mean of 1 - leverage (generalised cross-validation)."""
         residuals, degrees, entries = [], 0.0, 0
-        for part in self._parts_at([ridge]):
+        for part in self._parts_at(ridge):
             R, rest = next(part.residual_path([ridge]))
             residuals.append(part.slots.join(R))
             size = part.multiplicity * R.shape[0] * R.shape[1]
@@ -323,7 +323,7 @@ class Factorization:
 
         Squared errors come from moments, and points are weights on the training outputs.
         """
-        (part,) = self._parts_at(alphas)
+        (part,) = self._parts_at(alphas[0] if len(alphas) == 1 else None)
         moments = SpanMoments(part, self.problem)
         for alpha in alphas:
             yield LeftOut(alpha, moments.sqlengths(alpha, averaged), partial(moments.points, alpha))
@@ -339,7 +339,7 @@ class Factorization:
         """
         ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
-        parts = list(self._parts_at([ridge]))
+        parts = list(self._parts_at(ridge))
         errors = [next(self._left_out_errors(part, [ridge])) for part in parts]
         labels = self.augmented.left_out_labels
         group_numbers = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
@@ -355,7 +355,7 @@ class Factorization:
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
         """Return the weights of training outputs in g(x), an array (inputs, n) per direction."""
         found: list[Array] = []
-        for part in self._parts_at([alpha]):
+        for part in self._parts_at(alpha):
             Z, number = part.spectrum.project_inputs(X).Z, part.shape[1]
             if part.equal_eigenvalues:
                 found += [part.weights(Z, alpha, 0)] * number
@@ -397,7 +397,7 @@ class Factorization:
         g(x) - w_S(x) (I - H_SS)⁻¹ (T - HT)_S: one small linear system for each distinct set.
         """
         ridge = self.copies * alpha
-        parts, map = list(self._parts_at([ridge])), self.solve(alpha).points
+        parts, map = list(self._parts_at(ridge)), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
             """Return the predictions at X, each without its set of training examples."""
@@ -435,20 +435,20 @@ class Factorization:
         """
         self._require_coordinates("variances")
         ridge = self.copies * alpha
-        found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
+        found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at(ridge)]
         return self.basis.per_direction(self.basis.join(found))
 
     def variance_function(self, alpha: float) -> UnitVariances:
         """Return a function of inputs that computes `variance` at this alpha and can be saved."""
         ridge = self.copies * alpha
-        parts = list(self._parts_at([ridge]))
+        parts = list(self._parts_at(ridge))
         spectra, b = [part.spectrum.without_training_rows() for part in parts], [p.b for p in parts]
         return UnitVariances(spectra, b, ridge, self.basis)
 
     def noise(self, alpha: float) -> float:
         """Return the noise variance that maximises the evidence (REML with an intercept)."""
         ridge, misfit, number = self.copies * alpha, 0.0, 0.0
-        for part in self._parts_at([ridge]):
+        for part in self._parts_at(ridge):
             misfit += part.multiplicity * part.misfit(ridge)
             number += part.multiplicity * part.free_rows * part.shape[1]
         return misfit / number
@@ -458,7 +458,7 @@ class Factorization:
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge, found = self.copies * alpha, []
-        for part in self._parts_at([ridge]):
+        for part in self._parts_at(ridge):
             noise = noise_and_log_dets(part, self.augmented, ridge)[0]
             found.append(np.tile(noise, part.slots.width)[None, :])
         return self.basis.noise_per_direction(self.basis.join(found)[0])
@@ -478,7 +478,7 @@ class Factorization:
         if problem.gathered is not None and problem.weights is not None:
             raise NotSupported("the evidence of weighted pairs is not known on a stream.")
         misfit = log_dets = number = log_weights = 0.0
-        for part in self._parts_at([alpha]):
+        for part in self._parts_at(alpha):
             r, q = part.projected.shape
             misfit += part.multiplicity * part.misfit(alpha) / alpha
             # directions outside the span of the inputs have eigenvalue α
@@ -505,7 +505,7 @@ class Factorization:
                 "the density of left-out outputs needs all pairs, and a stream keeps a sample."
             )
         total = 0.0
-        for part in self._parts_at([alpha]):
+        for part in self._parts_at(alpha):
             noise, logs = noise_and_log_dets(part, self.problem, alpha)
             (n, q), noise = part.shape, np.maximum(noise, np.finfo(float).tiny)
             density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())

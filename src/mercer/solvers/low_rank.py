@@ -69,20 +69,19 @@ class InputRows:
         """Return `InputRows` of the coordinates U of the training inputs, centred and weighted."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
-        if issparse(U):
-            if intercept:
-                raise ValueError(
-                    "sparse features would become dense if their mean were subtracted: use "
-                    "Explicit(sparse=False), or fit_intercept=False."
-                )
-            rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
-            return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
+        if issparse(U) and intercept:
+            raise ValueError(
+                "sparse features would become dense if their mean were subtracted: use "
+                "Explicit(sparse=False), or fit_intercept=False."
+            )
         if intercept:  # twice, because the first mean is rounded
             mean = weighted_mean(U, weights)
             rest = weighted_mean(U - mean, weights)
             mean, rows = mean + rest, (U - mean) - rest
-        rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
-        return cls(map, rows, mean, rows.T @ rows, weights, total)
+        if weights is not None:
+            roots = np.sqrt(weights)
+            rows = diags_array(roots) @ rows if issparse(U) else like(roots[:, None], U) * rows
+        return cls(map, rows, mean, dense(rows.T @ rows), weights, total)
 
     @property
     def coordinates(self) -> Any:
