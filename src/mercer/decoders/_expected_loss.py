@@ -112,7 +112,7 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the best label sets for the rows of weights C.
+        """Return for each price of a label the best label sets for the rows of weights C.
 
         Row t of each result has the boolean indicators of the labels of set t.
         """

@@ -53,7 +53,10 @@ def score_blocks(
 def best_of_blocks(
     parts: Iterator[tuple[slice, slice, Array]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and scores of the best `k` candidates per predicted point."""
+    """Return indices and scores of the best `k` candidates of each point.
+
+    `parts` is the result of `score_blocks`.
+    """
     best: dict[int, Best] = {}
     for rows, columns, S in parts:
         best[rows.start] = merge_best(best.get(rows.start), S, columns.start, k)

@@ -126,9 +126,9 @@ def _parse_name(name: str) -> tuple[str, str, list[str]]:
 
 
 def _action(name: str, grid: Grid, grids: tuple[Grid, Grid]) -> Action:
-    """Return the action of the named symmetry on fields on a grid.
+    """Return the action of the named symmetry on the fields on `grid`.
 
-    A name is valid if its axis belongs to one of `grids`, those of inputs and outputs.
+    `grids` are those of inputs and outputs; the axis in the name must belong to one of them.
     """
     kind, axis, changes = _parse_name(name)
     if grid.points is not None:

@@ -197,7 +197,9 @@ def search(positions, local, begin, end, language, k, beam, out, sizes, best):
 
     A hypothesis is a partial output with the states of the n-gram model, the tier and the trie at
     its end. Further scores depend on these states only, so that the k best hypotheses of each
-    combination of states suffice. Without a beam the search is exact.
+    combination of states suffice. Without a beam the search is exact. `local` is a `LocalScores`
+    and `language` a `Language`. The symbols, lengths and scores of the outputs are written into
+    `out`, `sizes` and `best`.
     """
     n_symbols = language.logp.shape[1] - 1
     ends, totals, outputs = np.empty((1, 3), np.int64), np.empty(1), np.empty(1, np.uint64)

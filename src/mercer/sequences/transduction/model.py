@@ -176,7 +176,7 @@ class Model:
         return total
 
     def joint_scores_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
-        """Return the joint n-gram log-probability of each output in `found`; 0 if it is missing."""
+        """Return the joint log-probability of each output; 0 after the last one of an input."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
         scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)
