@@ -142,11 +142,7 @@ class KroneckerGram(BlockGram):
         q = int(B.shape[0])
         self.K, self.B = K, B
         self.rows, self.columns = Slots(n, q), Slots(m, q)
-
-    @property
-    def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
-        """The pair (K, B), the only term of the sum of Kronecker products."""
-        return ((self.K, self.B),)
+        self.terms = ((K, B),)
 
     def apply(self, D: Array) -> Array:
         """Return the Kronecker product of K and B, times D.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._base.arrays import Array, like, namespace, take
+from .._base.arrays import Array, like, namespace
 from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
 from .._base.parameters import one_of
 from ..operators import BlockGram
@@ -116,32 +116,32 @@ class BlockConjugateGradient:
         weights
             The sample weights of the examples; None for equal weights.
         """
-        slots, roots = gram.rows, None
+        slots = gram.rows
         w = None if weights is None else weights[slots.owners]
-        if w is not None:
-            roots = like(np.sqrt(w)[:, None], V)
-            gram = WeightedGram(gram, roots)
+        roots = None if w is None else like(np.sqrt(w)[:, None], V)
         constants = Constants.by_component(slots, w) if intercept else None
         precondition = None
         if self.preconditioner == "auto":
-            precondition = preconditioner(gram, alpha, self.rank)
+            precondition = preconditioner(gram, alpha, self.rank, roots)
+
+        def weighted(D: Array) -> Array:
+            """Return √w ∘ D, the rows of D times the square roots of their weights."""
+            return D if roots is None else roots * D
 
         def without_constants(D: Array) -> Array:
             """Return D; with an intercept, minus the means over the examples."""
             return D if constants is None else D - constants.project(D)
 
         def product(D: Array) -> Array:
-            """Return (G + αI) D; with an intercept, minus the means over the examples."""
-            return without_constants(gram.apply(D)) + alpha * D
+            """Return (√w G √w + αI) D; with an intercept, minus the means over the examples."""
+            return without_constants(weighted(gram.apply(weighted(D)))) + alpha * D
 
         def precondition_residual(D: Array) -> Array:
             """Return the preconditioner times D; with an intercept, minus the means."""
             return D if precondition is None else without_constants(precondition(D))
 
-        D = slots.split(V)
-        D = without_constants(D if roots is None else roots * D)
+        D = without_constants(weighted(slots.split(V)))
         D, rounds, residual = self._iterate(product, precondition_residual, D)
-        D = D if roots is None else roots * D
         if residual > self.tolerance:
             warnings.warn(
                 f"conjugate gradients stopped after {rounds} rounds at a residual of "
@@ -150,7 +150,7 @@ class BlockConjugateGradient:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return BlockSolution(slots.join(D), rounds, residual)
+        return BlockSolution(slots.join(weighted(D)), rounds, residual)
 
     def _iterate(
         self, product: Preconditioner, precondition_residual: Preconditioner, V: Array
@@ -185,27 +185,6 @@ class BlockConjugateGradient:
             before, now = now, inner_product(R, Z)
             P = Z + (now / before) * P
         return D, done, frobenius_norm(R) / goal
-
-
-class WeightedGram(BlockGram):
-    """The linear map √w G √w, for the Gram matrix G of a kernel and sample weights w."""
-
-    def __init__(self, gram: BlockGram, roots: Array):
-        self.gram, self.roots = gram, roots
-        self.rows, self.columns = gram.rows, gram.columns
-
-    def apply(self, D: Array) -> Array:
-        """Return √w G √w D, the weighted Gram matrix times D."""
-        return self.roots * self.gram.apply(self.roots * D)
-
-    def some_columns(self, index: np.ndarray) -> Array:
-        """Return the columns `index` of the weighted Gram matrix √w G √w."""
-        columns = namespace(self.roots).matrix_transpose(take(self.roots, index))
-        return self.roots * self.gram.some_columns(index) * columns
-
-    def landmarks(self, number: int) -> np.ndarray:
-        """Return the slots that the unweighted Gram matrix selects as landmarks."""
-        return self.gram.landmarks(number)
 
 
 @dataclass(frozen=True)

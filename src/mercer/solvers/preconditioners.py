@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, namespace, take
-from .._base.linalg import EPS, PositiveDefinite, add_ridge, check_gram, eigh, inner_product
+from .._base.linalg import (
+    EPS,
+    PositiveDefinite,
+    add_ridge,
+    adjoint,
+    check_gram,
+    eigh,
+    inner_product,
+)
 from .._base.symmetric import full
 from ..operators import BlockGram
 
@@ -20,13 +28,16 @@ COLUMNS_PER_ROOT = 6.0
 """The number of columns of a low-rank preconditioner, over the root of the number of slots."""
 
 
-def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
+def preconditioner(
+    gram: BlockGram, alpha: float, rank: int | None = None, roots: Array | None = None
+) -> Preconditioner:
     """Return an approximate inverse of the Gram matrix plus α: a Kronecker product or low rank.
 
-    It is a Kronecker product for a sum of scalar kernels times operators, unless `rank` is given.
+    It is a Kronecker product for a sum of scalar kernels times operators, unless `rank` is given
+    or slots have weights, whose square roots are `roots` as a column.
     """
-    if gram.terms is None or rank is not None:
-        return low_rank_preconditioner(gram, alpha, rank)
+    if gram.terms is None or rank is not None or roots is not None:
+        return low_rank_preconditioner(gram, alpha, rank, roots)
     return separable_preconditioner(gram, alpha)
 
 
@@ -79,11 +90,12 @@ def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:
 
 
 def low_rank_preconditioner(
-    gram: BlockGram, alpha: float, rank: int | None = None
+    gram: BlockGram, alpha: float, rank: int | None = None, roots: Array | None = None
 ) -> Preconditioner:
     """Return the inverse of a Nyström approximation of the Gram matrix plus ridge.
 
-    It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS.
+    It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS. With the square
+    roots of weights as a column, G stands for roots · G · rootsᵀ, entry by entry.
 
     Notes
     -----
@@ -96,6 +108,7 @@ def low_rank_preconditioner(
     number = min(slots.n, max(1, round(columns * slots.n / slots.size)))
     index = slots.of_items(gram.landmarks(number))
     C = gram.some_columns(index)
+    C = C if roots is None else roots * C * adjoint(take(roots, index))
     W = take(C, index)
     check_gram(W, "operator-valued Gram matrix")
     xp = namespace(C)

@@ -137,7 +137,7 @@ class WindowSpectrum(FeatureSpectrum):
         return K if self.moments.means is None else K - self.moments.means
 
     def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
-        """Return the prior variance of each window; those of the kernel itself, centred."""
+        """Return the kernel of each window with itself, after centring the landmark features."""
         xp, moments = namespace(F), self.moments
         K = F if moments.means is None else F + moments.means
         own = self.on_grids.diagonal(like(X, F))
