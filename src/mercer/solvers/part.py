@@ -46,8 +46,8 @@ class Part:
         For a stream, the number of all pairs and the sum of their squared outputs along each
         direction; None if the rows are those of all pairs.
     component_means
-        If rows are slots, with an intercept, the mean output of each component, (width,
-        directions).
+        The mean output of each component, (width, directions), if an operator-valued kernel couples
+        components and there is an intercept; else None.
     multiplicity
         The number of real directions of each column: 2 for a complex Fourier mode.
 
