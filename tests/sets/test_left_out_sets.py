@@ -5,7 +5,15 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import mercer
-from mercer import AutoDependency, Blend, ConformalSets, ForestDependency, KernelDependencyCV
+from mercer import (
+    AutoDependency,
+    Blend,
+    ConformalSets,
+    ForestDependency,
+    KernelDependency,
+    KernelDependencyCV,
+)
+from mercer.estimators import MissingTargets
 from mercer.kernels import RBF, Delta
 from mercer.sets import LeftOutSets, set_columns
 
@@ -77,3 +85,25 @@ def test_sets_around_tables_read_them(tmp_path, few_trees):
     table = {**frame, "warm": list(y)}
     again = mercer.load(mercer.save(model.fit(table), tmp_path / "model.mercer"))
     assert again.predict_set(frame, coverage=0.6) == model.predict_set(frame, coverage=0.6)
+
+
+@pytest.mark.parametrize("blended", [False, True])
+@pytest.mark.parametrize("joint", [False, True])
+def test_values_that_were_filled_in_do_not_widen_sets(blended, joint):
+    X, Y = pairs(0)
+    some = Y.copy()
+    some[::3, 1] = np.nan
+    model = MissingTargets(KernelDependency(RBF(1.0), alpha=0.1))
+    model = Blend([model, model]) if blended else model
+    plain = LeftOutSets.of(KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)).predict(X, 0.9, joint)
+    found = LeftOutSets.of(model.fit(X, some)).predict(X, 0.9, joint)
+    ratio = (found.upper - found.lower).mean(axis=0) / (plain.upper - plain.lower).mean(axis=0)
+    assert (np.abs(ratio - 1) < 0.2).all()
+
+
+def test_sets_need_a_complete_output():
+    X, Y = pairs(0, 20)
+    Y[::2, 0], Y[1::2, 1] = np.nan, np.nan
+    model = MissingTargets(KernelDependency(RBF(1.0), alpha=0.1)).fit(X, Y)
+    with pytest.raises(ValueError, match="no training output has all of its values"):
+        LeftOutSets.of(model)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mercer import ConformalSets, KernelDependency
-from mercer.estimators import Blend
+from mercer.estimators import Blend, MissingTargets
 from mercer.kernels import RBF, Delta, Linear, On
 from mercer.sets import LeftOutSets, RecordSets
 
@@ -55,6 +55,18 @@ def test_fields_are_calibrated_on_the_rows_that_have_them(model):
     known = {"count": np.arange(0, 150, 2), "side": np.arange(150)}
     some = RecordSets.of(model, known=known)
     assert len(some.sets["count"].scores) == 75 and len(some.sets["side"].scores) == 150
+
+
+def test_the_model_names_the_rows_in_which_fields_are_known():
+    X, y = draws(60, 0)
+    y.loc[::2, "count"] = np.nan
+    model = MissingTargets(KernelDependency(RBF(1.0), KERNEL, alpha=0.1)).fit(X, y)
+    known = {"count": np.arange(1, 60, 2), "side": np.arange(60)}
+    found, expected = (
+        RecordSets.of(model, known=rows).predict(X[:5], 0.9) for rows in (None, known)
+    )
+    np.testing.assert_array_equal(found["count"].upper, expected["count"].upper)
+    assert found["side"] == expected["side"]
 
 
 def test_a_blend_leaves_out_folds_which_are_not_groups():

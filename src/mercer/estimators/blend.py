@@ -182,6 +182,10 @@ class Blend(LeftOutPoints):
         other._set_weights(given, each, self.left_out_.frame)
         return other
 
+    def _known_coordinates(self) -> np.ndarray | None:
+        """Return a mask of the known coordinates of training outputs; None if all are known."""
+        return self.models_[0]._known_coordinates()
+
     def without_training_data(self) -> Any:
         """Return a copy that can predict but holds neither the models nor their training data."""
         bare = super().without_training_data()

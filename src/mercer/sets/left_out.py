@@ -26,9 +26,10 @@ from .weights import column_quantiles, row_weights
 class LeftOutSets:
     """Bands and lists of any coverage, calibrated on the left-out predictions of a fitted model.
 
-    Nothing is fitted again, and the coverage is chosen when predicting. The level is about what is
-    requested and is *not* proven: left-out models hold what was chosen on all examples, and what
-    they lack of the model itself is not added (`ConformalSets` does both).
+    Nothing is fitted again, and the coverage is chosen when predicting. Training outputs with
+    missing values do not count. The level is about what is requested and is *not* proven: left-out
+    models hold what was chosen on all examples, and what they lack of the model itself is not added
+    (`ConformalSets` does both).
 
     Attributes
     ----------
@@ -87,7 +88,15 @@ class LeftOutSets:
                 "ConformalSets around it."
             )
         points, y = model.loo_embed(), model.outputs_
-        labels = _calibration_groups(model, points, groups)
+        labels, known = _calibration_groups(model, points, groups), model._known_coordinates()
+        if known is not None:  # filled-in values say nothing about errors
+            rows = np.flatnonzero(known.all(axis=1))
+            if not len(rows):
+                raise ValueError(
+                    "no training output has all of its values, on which sets are calibrated: fit "
+                    "records, and use RecordSets for one set for each field."
+                )
+            points, y, labels = points[rows], take(y, rows), labels[rows]
         sets = cls.calibrated(model.output_kernel_, y, points, labels, intervals)
         return replace(sets, model=model)
 
@@ -149,6 +158,14 @@ def _left_out_groups(points: Embedding) -> np.ndarray:
     return np.unique(np.asarray(points.left_out), return_inverse=True)[1]
 
 
+def _known_rows(model: LeftOutPoints, field: Field) -> np.ndarray:
+    """Return the numbers of the training examples in which a field is known."""
+    known = model._known_coordinates()
+    if known is None or field.columns is None:
+        return np.arange(count(model.outputs_))
+    return np.flatnonzero(known[:, field.columns[0]])
+
+
 @dataclass(frozen=True)
 class RecordSets:
     """Prediction sets for each field of records, calibrated on left-out predictions.
@@ -196,7 +213,7 @@ class RecordSets:
         groups : array-like, default=None
             A label for each training example; examples of a group count as one together.
         known : dict, default=None
-            The training examples in which each field is known; None for all.
+            The training examples in which each field is known; None for those that the model knows.
         """
         fields = fields_of(model.output_kernel_, model.outputs_)
         if not fields:
@@ -205,7 +222,7 @@ class RecordSets:
         labels = _calibration_groups(model, points, groups)
         sets = {}
         for name, field in fields.items():
-            rows = np.arange(count(model.outputs_)) if known is None else known[name]
+            rows = _known_rows(model, field) if known is None else known[name]
             y = field.values(take(model.outputs_, rows))
             own = field.points(points[rows])
             sets[name] = LeftOutSets.calibrated(field.kernel, y, own, labels[rows])
