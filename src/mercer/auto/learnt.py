@@ -279,7 +279,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return [[self._format_output(item) for item in items] for items in sets]
 
     def _predict_sets(self, rows: Items, coverage: float, joint: bool) -> Any:
-        """Return prediction sets for inputs of the model: (lower, upper), or lists of outputs."""
+        """Return prediction sets for inputs of the model: (lower, upper), or lists of outputs.
+
+        `coverage` and `joint` are those of `predict_set`.
+        """
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         if "sets_" not in vars(self) and "training_" not in vars(self):

@@ -63,6 +63,9 @@ def self_overlaps(a, width, slope):
 
 @parallel
 def _fill_self_overlaps(start, stop, a, width, slope, out):
-    """Write the overlap of each of the spectra start to stop - 1 with itself to out."""
+    """Write the overlap of spectra start to stop - 1 of a with themselves to out.
+
+    The arguments are those of `overlaps`.
+    """
     for i in range(start, stop):
         out[i] = _overlap(a, i, a, i, width, slope)

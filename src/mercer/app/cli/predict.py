@@ -133,7 +133,11 @@ def _warn_of_unseen_labels(model: Any, table: Any) -> None:
 def _prediction_rows(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
-    """Return the cells and predictions of each row as dictionaries, without input arrays."""
+    """Return the cells and predictions of each row as dictionaries, without input arrays.
+
+    `top`, `coverage` and `probabilities` are the options of the command. With `top`, there is a
+    dictionary for each of the best outputs of a row.
+    """
     import numpy as np
 
     shown_columns = [

@@ -134,7 +134,10 @@ def _compare_labels(true: set, predicted: set) -> LabelComparison:
 
 
 def examples_of(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> list[dict[str, Any]]:
-    """Return some rows with their inputs, outputs, and the training rows behind the prediction."""
+    """Return some rows with their inputs, outputs, and the training rows behind the prediction.
+
+    `pairs` are the training pairs, with their left-out predictions and the `errors` of these.
+    """
     rows = _quantile_rows(errors, EXAMPLES)
     try:
         behind = model.best_estimator_.explain(pairs.X[rows], k=6)

@@ -175,7 +175,8 @@ def write_output(positions, begin, end, trace, stops, b, rank, out, sizes):
     """Write the output symbols of the final hypothesis b into row `rank` of `out`.
 
     trace[stops[i - 1] + b] has the hypothesis that precedes b after i input symbols, and the chunk
-    that was added to it. sizes[rank] gets the number of output symbols.
+    that was added to it. sizes[rank] gets the number of output symbols. The input is begin:end of
+    `positions`.
     """
     at, total = b, 0
     for i in range(end - begin, 0, -1):
@@ -269,7 +270,8 @@ def search(positions, local, begin, end, language, k, beam, out, sizes, best):
 def search_all(start, stop, positions, local, language, k, beam, out, sizes, best):
     """Write the `k` best outputs of inputs start, …, stop - 1, by beam search.
 
-    Their symbols, lengths and scores are written into `out`, `sizes` and `best`.
+    Their symbols, lengths and scores are written into `out`, `sizes` and `best`. The other
+    arguments are those of `search`.
     """
     for p in range(start, stop):
         search(

@@ -129,7 +129,7 @@ def _interpolate(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.nd
 
 
 def _check_table_size(states: int, symbols: int, order: int) -> None:
-    """Raise an error if the n-gram tables would take more than `TABLE_BYTES` bytes."""
+    """Raise an error if tables of that many states and symbols exceed `TABLE_BYTES` bytes."""
     if states * (symbols + 1) * 12 > TABLE_BYTES:
         raise MemoryError(
             f"an n-gram model of order {order} over {symbols} symbols has {states} states or more, "
