@@ -101,15 +101,15 @@ def _merge_numpy(earlier: Best | None, S: np.ndarray, offset: int, k: int) -> Be
 
     The arguments are those of `merge_best`.
     """
-    indices, both = _masked_entries(S, _may_be_best(earlier, S, k), offset)
+    indices, both = _masked_entries(S, _mask_of_possible_best(earlier, S, k), offset)
     if earlier is not None:
         indices, both = np.hstack([earlier[0], indices]), np.hstack([earlier[1], both])
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(indices, order, axis=1), np.take_along_axis(both, order, axis=1)
 
 
-def _may_be_best(earlier: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Return a mask of the scores S that may be among the best k, next to the `earlier` ones."""
+def _mask_of_possible_best(earlier: Best | None, S: np.ndarray, k: int) -> np.ndarray:
+    """Return a mask of the scores S that may be among the best k of S and `earlier`."""
     if earlier is not None and earlier[1].shape[1] == k:
         return earlier[1][:, -1:] < S
     if earlier is not None or S.shape[1] <= k:

@@ -47,7 +47,7 @@ class CandidateLists:
     def _pool(self, start: int) -> tuple[Items, np.ndarray]:
         """Return the distinct objects in all lists, and the position of each list entry among them.
 
-        An invalid candidate is reported with the number of its list.
+        An invalid candidate is reported with the number of its list, counted from `start`.
         """
         objects = {id(y): y for row in self.lists for y in row}
         position = {name: i for i, name in enumerate(objects)}

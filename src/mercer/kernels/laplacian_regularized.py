@@ -161,8 +161,9 @@ class LaplacianRegularized(Wrapper):
     def parameter_gradient(self) -> ParameterGradient:
         r"""Derivatives with respect to gamma and the inner parameters, for a fixed graph.
 
-        With :math:`T = (I + \gamma L K)^{-1} \gamma L` they are :math:`dT = -T\, dK\, T` and
-        :math:`\partial T / \partial \gamma = (I - TK) L (I - KT)`.
+        With :math:`T = (I + \gamma L K)^{-1} \gamma L` the kernel is :math:`k(a, b) - k_a^\top T
+        k_b`. The derivatives of :math:`T` are :math:`dT = -T\, dK\, T` with respect to the inner
+        parameters and :math:`\partial T / \partial \gamma = (I - TK) L (I - KT)`.
         """
         inner = self.inner.parameter_gradient.prefixed("kernel")
         if self._fitted_correction() is None:
