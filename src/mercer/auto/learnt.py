@@ -305,14 +305,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
     def _calibrated_sets(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets calibrated on left-out predictions of the chosen model."""
-        if self.outputs_.kind_ != RECORD:
-            number = self.outputs_.kind_ == "number"
-            return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
-        known = None
-        if pairs.known is not None:
-            rows = map(np.flatnonzero, pairs.known.T)
-            known = dict(zip(self.outputs_.columns_, rows, strict=True))
-        return RecordSets.of(self.best_estimator_, pairs.groups, known)
+        if self.outputs_.kind_ == RECORD:
+            return RecordSets.of(self.best_estimator_, pairs.groups)
+        number = self.outputs_.kind_ == "number"
+        return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
 
     def as_points(self) -> ModelView:
         """Return a view of the chosen model that reads tables, for `ConformalSets`."""
