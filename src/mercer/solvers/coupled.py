@@ -21,7 +21,7 @@ from .exact_spectrum import ExactSpectrum
 from .factorization import Factorization, Solution, SolutionMethod
 from .outputs import Cache, OutputRows
 from .part import Part
-from .slot_gram import SlotGram
+from .slot_gram import SlotGram, require_slot_gram_memory
 from .weights import CoupledMap, LeastWeights
 
 ITERATIVE_SQUARES = 3.0
@@ -103,8 +103,10 @@ def factor_slots(
         require_gram_memory(problem.n)
         solutions = IterativeSolutions(problem, kernel, output_rows, method)
         return Factorization(problem, kernel, output_rows, [], method=solutions)
-    gram = SlotGram.of(kernel, X, problem.weights, problem.intercept)
-    slots, w = gram.slots, gram.weights
+    slots = kernel.gram(X).rows
+    require_slot_gram_memory(slots.size)
+    w = None if problem.weights is None else problem.weights[slots.owners]
+    gram = SlotGram(kernel, X, w, problem.intercept, slots)
     T = slot_targets(slots, output_rows, w)
     means = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
     part = Part(ExactSpectrum(gram), namespace(T).ones_like(T[0, :]), T, component_means=means)

@@ -39,15 +39,6 @@ class SlotGram:
     largest: float = 0.0
     """The largest entry of the Gram matrix, to which rounding is relative."""
 
-    @classmethod
-    def of(
-        cls, kernel: OperatorKernel, X: Items, weights: np.ndarray | None, intercept: bool
-    ) -> SlotGram:
-        """Return the Gram matrix of a fitted kernel, given one weight for each example."""
-        slots = kernel.gram(X).rows
-        require_slot_gram_memory(slots.size)
-        return cls(kernel, X, None if weights is None else weights[slots.owners], intercept, slots)
-
     def reduced_gram(self) -> Array:
         """Return the Gram matrix with sample weights applied and constants projected out."""
         K = self.kernel.gram(self.X).matrix()
