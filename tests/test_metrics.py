@@ -60,6 +60,13 @@ def test_numbers_may_be_in_series(loss):
     assert loss(series, np.array(guess)) == loss(truth, pd.Series(guess)) == loss(truth, guess)
 
 
+@pytest.mark.parametrize("loss", [squared_error, relative_error, rbf_loss])
+@pytest.mark.parametrize("value", [None, "abc", 3.0])
+def test_single_values_are_refused(loss, value):
+    with pytest.raises(TypeError, match="must be in a list or an array, got"):
+        loss(value, value)
+
+
 def test_exact_match_of_graphs_compares_edges_and_labels():
     path, ring = nx.path_graph(3), nx.cycle_graph(3)
     assert exact_match([path, path], [ring, nx.path_graph(3)]) == 0.5

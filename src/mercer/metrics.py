@@ -469,6 +469,8 @@ def _as_rows(y: Items) -> Array:
     """Return outputs as a matrix with one row per output; numbers become rows of one value."""
     series = is_table(y) and y.ndim == 1  # of pandas, which cannot become a matrix
     y = y if hasattr(y, "ndim") and not series else np.asarray(y)
+    if y.ndim == 0:
+        raise TypeError(f"numbers or vectors must be in a list or an array, got {y.item()!r:.40}.")
     return y if y.ndim > 1 else y[:, None]
 
 

@@ -1,11 +1,14 @@
 """Outputs with missing values: a row counts for the targets that it has."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 import mercer
-from mercer import KernelDependency, KernelDependencyCV
+from mercer import JointKernelMap, KernelDependency, KernelDependencyCV
 from mercer.estimators import Blend, ForestDependency, MissingTargets
 from mercer.features import IncompleteCholesky
 from mercer.kernels import L2, RBF, Delta, Gaussian, Labels, Linear, On
@@ -163,6 +166,13 @@ def test_curves_with_gaps_keep_their_unit():
 def test_what_cannot_be_missing_is_refused_with_a_sentence(estimator, y, message):
     with pytest.raises(ValueError, match=message):
         MissingTargets(estimator).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), 3, Blend([KernelDependency()]), JointKernelMap()])
+def test_estimators_that_cannot_be_wrapped_are_named(estimator):
+    name = re.escape(repr(estimator)[:10])
+    with pytest.raises(TypeError, match=f"one estimator with an output kernel.*got {name}"):
+        MissingTargets(estimator).fit(X, GAPS)
 
 
 def gaps_as(kind):

@@ -80,3 +80,10 @@ def test_lists_of_rows_may_be_tables(frame):
     assert model.rank_inputs(Y_NEW, [frame(rows)] * 6) == model.rank_inputs(Y_NEW, [rows] * 6)
     model = KernelDependency(RBF(1.0), kernel, alpha=0.1).fit(X, rows)
     assert model.predict_top(NEW, 2, [frame(rows)] * 6) == model.predict_top(NEW, 2, [rows] * 6)
+
+
+def test_candidates_that_are_not_lists_are_refused():
+    model = KernelDependency(RBF(1.0)).fit(X, Y)
+    for use in (lambda: model.predict(NEW, 3), lambda: model.rank_inputs(Y_NEW, 3)):
+        with pytest.raises(TypeError, match="one list for each of the 6 .*, got 3"):
+            use()

@@ -217,3 +217,8 @@ def test_the_diagonal_is_not_known_without_a_gram():
 def test_linear_ids_are_not_mistaken_for_indices(pairs):
     X, Y = pairs
     assert_allclose(KernelDependency(Linear()).fit(X, Y).predict(X).shape, Y.shape)
+
+
+def test_a_matrix_that_is_not_square_is_refused():
+    with pytest.raises(ValueError, match=r"gram must be a square matrix.*\(4, 3\)"):
+        KernelDependency(Precomputed(np.ones((4, 3)))).fit(np.arange(4), np.arange(4.0))

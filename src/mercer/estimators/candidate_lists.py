@@ -100,6 +100,10 @@ def ranked_inputs(
 
 def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
     """Yield candidate lists one by one; raise an error unless their number is n."""
+    if not isinstance(candidates, Iterable):
+        raise TypeError(
+            f"candidates must hold one list for each of the {n} {whose}, got {candidates!r:.40}."
+        )
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
         got = 0

@@ -212,8 +212,15 @@ class PatternMap(FeatureMap):
 
 
 def _output_kernel(estimator: Any) -> Kernel:
-    """Return the output kernel of an estimator; refuse several kernels, and scoring."""
-    parameters = estimator.get_params(deep=False)
+    """Return the output kernel of an estimator; refuse estimators that cannot be wrapped."""
+    fits = isinstance(estimator, LeftOutPoints)
+    parameters = estimator.get_params(deep=False) if fits else {}
+    if "output_kernel" not in parameters:
+        raise TypeError(
+            "MissingTargets takes one estimator with an output kernel, such as "
+            f"KernelDependencyCV() or ForestDependency(); got {estimator!r:.60}. A Blend takes "
+            "several MissingTargets."
+        )
     if isinstance(parameters.get("output_kernel"), list | tuple):
         raise ValueError("MissingTargets takes an estimator with one output kernel, got several.")
     if parameters.get("scoring") not in (None, AUTO_SCORING):

@@ -103,6 +103,9 @@ class Precomputed(Kernel):
 
     def fit(self, A: Items) -> Precomputed:
         """Raise an error if the matrix is not symmetric positive semidefinite on the items."""
+        shape = tuple(getattr(self.gram, "shape", ()))
+        if shape and (len(shape) != 2 or shape[0] != shape[1]):
+            raise ValueError(f"gram must be a square matrix of kernel values, got shape {shape}.")
         check_gram(self(A), "precomputed Gram matrix")
         return self
 
