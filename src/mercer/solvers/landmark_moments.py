@@ -128,7 +128,8 @@ class LandmarkMoments:
             A -= windows.total * (xp.matrix_transpose(means) @ means)
         gram = on_grids.landmark_gram(landmarks)
         jitter = JITTER * m if windows.kernel.single_ else JITTER
-        return cls(landmarks, add_ridge(gram, jitter * _mean_diagonal(gram)), means, A, b)
+        gram = add_ridge(gram + 0.0, jitter * _mean_diagonal(gram))  # a kernel may store its values
+        return cls(landmarks, gram, means, A, b)
 
     @cached_property
     def root(self) -> Array:
