@@ -20,8 +20,8 @@ INTERNAL = {
     ),
     "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
     "mercer.sources": (
-        "Checkpoint", "Expected", "Gathering", "RowBlocks", "gathered", "is_dask", "mapped",
-        "sample_size", "sampled_rows",
+        "Checkpoint", "Expected", "Gathering", "RowBlocks", "is_dask", "mapped", "sample_size",
+        "sampled_rows", "sum_moments",
     ),
 }  # fmt: skip
 """Names that only mercer itself uses. They may change without notice and have no page."""

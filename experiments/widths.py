@@ -13,7 +13,7 @@ from rich.progress import track
 from mercer import ConformalSets, KernelDependencyCV
 from mercer.datasets import load_dti, load_usps
 from mercer.datasets._files import find_file
-from mercer.estimators.selective import fit_size_model
+from mercer.estimators.selective import fit_value_model
 from mercer.kernels import L2, RBF, Gaussian, Linear
 from mercer.sets.weights import weighted_quantile
 
@@ -118,7 +118,7 @@ def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
     labels = np.unique(problem.left_out_labels, return_inverse=True)[1]
     errors = np.abs(model.outputs_ - model.loo_predict())
     sizes = errors.reshape(len(errors), -1).max(axis=1)
-    expected = fit_size_model(
+    expected = fit_value_model(
         problem.inputs.kernel, problem.inputs.items, np.log(sizes), labels
     ).predict(X)
     return (np.argsort(np.argsort(expected)) + 0.5) / len(X)

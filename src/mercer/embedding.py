@@ -241,7 +241,7 @@ class Embedding(FromFile):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _about_one_origin(self, Y: Items) -> tuple[Array, Array, Array, Array]:
-        """Return coordinates of points and outputs, and squared norms, about one origin."""
+        """Return coordinates and squared norms of points and outputs, about a common origin."""
         Y = self.frame.kernel.as_outputs(Y)
         points = self.about(Y)[0]
         C, frame = points.coordinates, points.frame

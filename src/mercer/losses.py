@@ -86,7 +86,7 @@ class Loss(BaseEstimator):
             self._check_length(self.length)
 
     def _check_length(self, value: Any) -> None:
-        """Raise an error unless the threshold is a positive number or "median"."""
+        """Raise an error unless `value`, the threshold, is a positive number or "median"."""
         if isinstance(value, str) and value != "median":
             raise ValueError(f'{self.LENGTH} must be a positive number or "median", got {value!r}.')
         if not isinstance(value, str):
@@ -94,7 +94,7 @@ class Loss(BaseEstimator):
 
 
 def checked_loss(loss: Any) -> Loss | None:
-    """Return a loss after checking its parameters; None, the squared loss, is returned itself."""
+    """Return a loss after checking its parameters; None stands for the squared loss."""
     if loss is None:
         return None
     if not isinstance(loss, Loss):
@@ -252,7 +252,7 @@ class EpsilonInsensitive(Loss):
     LENGTH = "epsilon"
 
     def _check_length(self, value: float | str) -> None:
-        """Raise an error unless the threshold is a number ≥ 0 or "median"."""
+        """Raise an error unless `value`, the threshold, is a number ≥ 0 or "median"."""
         if not (isinstance(value, Real) and value == 0):
             super()._check_length(value)
 

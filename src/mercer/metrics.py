@@ -496,8 +496,6 @@ def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
     It is the least number of insertions, deletions and replacements that make two sequences equal.
 
-    Outputs are strings or lists of tokens.
-
     Parameters
     ----------
     y_true, y_pred : sequence of str or of lists

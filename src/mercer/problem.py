@@ -69,8 +69,8 @@ class Side:
         return self.map, self.map.transform(self.items)
 
     @property
-    def drawn(self) -> FeatureMap | None:
-        """The fitted feature map; None without one, and before operator features are solved."""
+    def fitted_map(self) -> FeatureMap | None:
+        """The fitted feature map; None for an exact fit, and for operator features until solved."""
         scalar = self.features is not None and not self.features.operator_valued
         return self.map if scalar else self.fitted
 
@@ -118,7 +118,7 @@ class Problem:
     given
         The inputs as the user gave them, for decoders that need them.
     gathered
-        The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
+        The moments of a stream (`Gathering`), whose sample is in `inputs` and `outputs`; else None.
     symmetry
         The group of symmetries that act on inputs and outputs together; None without symmetries.
     """

@@ -23,5 +23,7 @@ def test_of_a_choice(name):
     one = KernelDependency(alpha=alpha, **problem.params).fit(*fit, **problem.fit)
     chosen = KernelDependencyCV(alphas=[alpha], **problem.params).fit(*fit, **problem.fit)
     out = sets(len(problem.Y))
-    a, b = (m.fitted_.without()(problem.X_new, out).inner(problem.Y) for m in (one, chosen))
+    a, b = (
+        m.fitted_.predictor_without()(problem.X_new, out).inner(problem.Y) for m in (one, chosen)
+    )
     assert off(a, b) <= LEFT_OUT

@@ -157,7 +157,7 @@ class StructuredEstimator(
 
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
-    ) -> tuple:
+    ) -> tuple[Items, Items]:
         """Check X and y, at least `least` pairs; return both, and store the container type of y."""
         if y is None:
             raise ValueError(
@@ -199,16 +199,16 @@ class StructuredEstimator(
                 validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
 
-    def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """Return the decoder `given`, fitted on outputs y; the kernel's default if it is None."""
+    def _fitted_decoder(self, kernel: Kernel, y: Items, decoder: Decoder | None) -> Decoder:
+        """Return a decoder fitted on outputs y; the kernel's default if `decoder` is None."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
-        if isinstance(given, str | type):
+        if isinstance(decoder, str | type):
             raise TypeError(
                 "decoder must be None or an instance of a decoder of mercer.decoders, such as "
-                f"Direct(); got {given!r}."
+                f"Direct(); got {decoder!r}."
             )
-        decoder = natural(kernel) if given is None else clone(given)
+        decoder = natural(kernel) if decoder is None else clone(decoder)
         return decoder.fit(kernel, y)
 
     # -- predict ------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class StructuredEstimator(
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
         """
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
@@ -248,7 +248,7 @@ class StructuredEstimator(
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
         candidates
             For each input a list of the outputs to choose from, or an iterator of such lists; None
             lets the decoder choose.
@@ -262,7 +262,7 @@ class StructuredEstimator(
             rows = ranked_lists(self, X, candidates, 1, leave_out_candidates)
             chosen = outputs_as_array([row[0][0] for row in rows], self.output_kernel_)
             return self._restored(chosen)
-        parts = [self.decoder_.decode(points) for points in self._points_in_parts(X)]
+        parts = [self.decoder_.decode(points) for points in self._points_in_batches(X)]
         return self._restored(concatenated(parts))
 
     def predict_top(
@@ -277,7 +277,7 @@ class StructuredEstimator(
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
         k
             How many outputs are returned.
         candidates, leave_out_candidates
@@ -288,7 +288,7 @@ class StructuredEstimator(
         if candidates is not None:
             ranked = ranked_lists(self, X, candidates, k, leave_out_candidates)
         else:
-            parts = self._points_in_parts(X)
+            parts = self._points_in_batches(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
         return [[(self._one_restored(output), score) for output, score in row] for row in ranked]
 
@@ -307,7 +307,7 @@ class StructuredEstimator(
         Parameters
         ----------
         Y
-            Outputs such as the model was fitted on.
+            Outputs of the kind that the model was fitted on.
         candidates
             A list of inputs for each of them, or an iterator of such lists.
         k
@@ -318,7 +318,7 @@ class StructuredEstimator(
         check_is_fitted(self)
         return list(ranked_inputs(self, Y, candidates, integer(k, "k"), leave_out_candidates))
 
-    def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
+    def _points_in_batches(self, X: Items) -> Iterator[Embedding]:
         """Yield predicted points of X with their inputs, for a few thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._sliceable_inputs(X, checked)
@@ -378,7 +378,7 @@ class StructuredEstimator(
             output = as_kernel(output)
         if isinstance(output, Kernel) and isinstance(output.space, Classes):
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        kernels = self._known_kernels()
+        kernels = self._input_kernels()
         if not kernels:
             return tags
         tags.input_tags.pairwise = all(k.pairwise for k in kernels)
@@ -386,8 +386,8 @@ class StructuredEstimator(
         tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
         return tags
 
-    def _known_kernels(self) -> list[Kernel]:
-        """Return the input kernels, fitted if possible; [] before `fit` if they are invalid."""
+    def _input_kernels(self) -> list[Kernel]:
+        """Return the fitted input kernels; before `fit` unfitted ones, [] if they are invalid."""
         if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:

@@ -134,7 +134,7 @@ class Blend(LeftOutPoints):
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
 
     def _choose_weights(self, labels: np.ndarray, w: np.ndarray) -> None:
-        """Compute left-out points of all models by common folds, and choose the model weights."""
+        """Compute left-out points by common folds, and model weights; `w` are sample weights."""
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         self.left_out_models_ = [_left_out_points(model, folds) for model in self.models_]
@@ -171,7 +171,7 @@ class Blend(LeftOutPoints):
         weights
             One non-negative number for each model.
         left_out
-            The weights of left-out points, a row for each; None for the same.
+            The model weights in each left-out point, as rows; None for `weights` in all of them.
         """
         check_is_fitted(self)
         given = np.asarray(weights, dtype=float)
@@ -229,7 +229,7 @@ class BlendedMap(FeatureMap):
         return W + (1.0 - float(self.factors.sum())) / W.shape[1]
 
     def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
-        """Return Σ_k f_k read(g_k(A)), the model-weighted sum of an array from the points at A."""
+        """Return Σ_k f_k read(g_k(A)), with the points g_k(A) and weight f_k of model k."""
         parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
         return functools.reduce(np.add, parts)
 
@@ -238,7 +238,7 @@ class BlendedMap(FeatureMap):
 
 
 def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
-    """Return the left-out points of a model; `folds` are left out if another model needs folds.
+    """Return the left-out points of a model, by `folds` if they are given and there are few rows.
 
     A model that leaves out single examples has more training data than one that leaves out folds,
     and would get too much weight. With many rows the difference is small and slow to compute.

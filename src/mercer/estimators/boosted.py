@@ -93,7 +93,7 @@ class BoostedDependency(CoordinateModel):
     needs_features = "trees examine features"
 
     def _output_features(self, y: Items) -> None:
-        """Return None, for the features of the output kernel; refuse infinitely many."""
+        """Return None, for the output kernel's own features; refuse infinitely many."""
         if Side(self.output_kernel_, y).is_spanned(count(y)):
             raise ValueError(
                 f"{self.output_kernel_} has infinitely many features, or more than there are "

@@ -47,8 +47,8 @@ def ranked_lists(
     """
     exclusion = _Exclusion(model, leave_out)
     n = count(X)
-    lists, start = _checked_lists(candidates, n, "inputs"), 0
-    for points in model._points_in_parts(X):
+    lists, start = _checked_lists(candidates, n, "input"), 0
+    for points in model._points_in_batches(X):
         stop = start + len(points)
         for batch in _batches(lists, stop - start, model.output_kernel_):
             rows = np.arange(start, start + len(batch))
@@ -69,7 +69,7 @@ def ranked_inputs(
     """
     exclusion = _Exclusion(model, leave_out, "input")
     Y = model.output_kernel_.as_outputs(Y)
-    lists, start = _checked_lists(candidates, count(Y), "outputs"), 0
+    lists, start = _checked_lists(candidates, count(Y), "output"), 0
     names: list[Any] = []  # of the inputs, if a list is a table with their names
 
     def checked() -> Iterator[Items]:
@@ -98,11 +98,11 @@ def ranked_inputs(
     exclusion.warn_of_exclusions(count(Y))
 
 
-def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
-    """Yield candidate lists one by one; raise an error unless their number is n."""
+def _checked_lists(candidates: Iterable[Items], n: int, kind: str) -> Iterator[Items]:
+    """Yield candidate lists one by one; raise an error unless there are n, one for each `kind`."""
     if not isinstance(candidates, Iterable):
         raise TypeError(
-            f"candidates must hold one list for each of the {n} {whose}, got {candidates!r:.40}."
+            f"candidates must hold one list for each of the {n} {kind}s, got {candidates!r:.40}."
         )
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
@@ -114,7 +114,7 @@ def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[
                 break
             yield row
     if got != n:
-        raise ValueError(f"candidates must hold one list for each of the {n} {whose}, got {got}.")
+        raise ValueError(f"candidates must hold one list for each of the {n} {kind}s, got {got}.")
 
 
 def _batches(lists: Iterator[Items], n: int, kernel: Kernel) -> Iterator[list[Items]]:
@@ -186,7 +186,7 @@ class _Exclusion:
     def points_without(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """Return predicted points, input i without the training examples `sets[i]`."""
+        """Return `points` at X[rows], point i predicted without the training examples `sets[i]`."""
         if not any(map(len, sets)):
             return points
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
@@ -194,7 +194,7 @@ class _Exclusion:
             if self.fitted is None:
                 gone = "outputs_" not in vars(self.model)
                 raise NotSupported(RELEASED if gone else "this model has no closed form for that.")
-            found = self.fitted.without()(take(checked, rows), sets)
+            found = self.fitted.predictor_without()(take(checked, rows), sets)
         except NotSupported as problem:
             if self.leave_out:
                 raise
@@ -204,7 +204,7 @@ class _Exclusion:
         return found
 
     def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
-        """Return for each candidate list the rows of the training examples to be left out."""
+        """Return for each candidate list the indices of the training examples to be left out."""
         if self.leave_out is False:
             return []
         trained = {

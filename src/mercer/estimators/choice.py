@@ -99,7 +99,7 @@ class Choices:
                 f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
                 "its scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
             )
-        return self._with_scalars(lambda scalar: scalar.with_unlabelled(unlabelled))
+        return self._change_scalar_kernels(lambda scalar: scalar.with_unlabelled(unlabelled))
 
     def on_device(self, device: str) -> Choices:
         """Return the choices with input kernels that are computed on a device such as "cuda"."""
@@ -107,10 +107,10 @@ class Choices:
         if coupled:
             raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
         outputs = [OnDevice(kernel, device) for kernel in self.output_kernels]
-        moved = self._with_scalars(lambda scalar: OnDevice(scalar, device))
+        moved = self._change_scalar_kernels(lambda scalar: OnDevice(scalar, device))
         return replace(moved, output_kernels=outputs)
 
-    def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
+    def _change_scalar_kernels(self, change: Callable[[Kernel], Kernel]) -> Choices:
         """Return the choices with `change` applied to the scalar part of each separable kernel."""
         parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
         kernels = [

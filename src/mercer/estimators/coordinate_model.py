@@ -66,7 +66,7 @@ class CoordinateModel(LeftOutPoints):
         _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
         labels = group_labels(groups, count(y))
         self.input_kernel_, self.folds_ = kernel.fit(X), None
-        V, A = self._fit_output_side(y, weights), features_of(self.input_kernel_, X)
+        V, A = self._fit_output_space(y, weights), features_of(self.input_kernel_, X)
         w = np.ones(len(V)) if weights is None else weights
         left_out = self._fit_coordinates(A, V, labels, w)
         inputs = self._sliceable_inputs(given, X)
@@ -95,7 +95,7 @@ class CoordinateModel(LeftOutPoints):
         """
         raise NotImplementedError
 
-    def _fit_output_side(self, y: Items, weights: np.ndarray | None = None) -> np.ndarray:
+    def _fit_output_space(self, y: Items, weights: np.ndarray | None = None) -> np.ndarray:
         """Fit output kernel, decoder and coordinate system; return the coordinates of y."""
         counted = y if weights is None else take(y, repeat_by_weight(weights))
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)

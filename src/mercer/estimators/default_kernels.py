@@ -50,7 +50,7 @@ def default_kernels(X: Items) -> list[Kernel]:
 
 
 def vector_kernels(d: int, curves: bool = False) -> list[Kernel]:
-    """Return a linear and several stationary kernels of different length scales, for d features."""
+    """Return a linear and several stationary kernels for d features; more of them for `curves`."""
     kernels = [
         Standardized(Linear()),
         *(Standardized(RBF(c * sqrt(d))) for c in STANDARD_SCALES),

@@ -102,7 +102,7 @@ class Fitted:
         """Yield slices of X, and how g(x) changes if the group of each example is left out."""
         return self.factorization.moves(X, self.alpha)
 
-    def without(self) -> LeftOutModels:
+    def predictor_without(self) -> LeftOutModels:
         """Return a function of (X, sets) that predicts X[i] without training examples sets[i]."""
         if "without" in self.known:
             return self.known["without"]
@@ -118,7 +118,7 @@ class Fitted:
     def with_groups(self, labels: np.ndarray, moves: bool = False) -> Fitted:
         """Return the model with other groups of examples that are left out together.
 
-        With `moves`, it is prepared to predict new inputs without each group.
+        With `moves`, the method `moves` is available too, for new inputs.
         """
         problem = replace(self.problem, labels=labels)
         want = replace(self.want, moves=self.want.moves or moves)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
@@ -142,7 +143,10 @@ class ForestDependency(CoordinateModel):
 def _grow_until_flat(
     tree: Any, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray, tol: float
 ) -> Forest:
-    """Grow trees in doubling numbers until the out-of-bag error stops falling."""
+    """Grow trees from features A to targets T until the out-of-bag error stops falling.
+
+    The number of trees is doubled each time. Tree i has the sample weights `mass[:, i]`.
+    """
     size, error, grown = FIRST_TREES, np.inf, list[Any]()
     while True:
         more = slice(len(grown), size)
@@ -169,7 +173,7 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
     return np.round(V / size * 2.0**ROUNDED_BITS) / 2.0**ROUNDED_BITS
 
 
-def _bag_counts(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
+def _bag_counts(labels: np.ndarray, n_trees: int, random: RandomState) -> np.ndarray:
     """Return how often each bootstrap sample of groups has each example, (examples, trees)."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]

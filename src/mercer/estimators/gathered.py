@@ -23,7 +23,7 @@ from ..operators.separable import fit_about_means, group_by_scalar_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
-from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
+from ..sources import Expected, Gathering, Sample, Source, as_source, sample_size, sum_moments
 from ..sources.blocks import naming_block
 from .choice import Candidate, Choices, absolute_ridges
 from .pairs import TrainingPairs
@@ -82,7 +82,7 @@ class Gathered:
             else:
                 V, whole = outputs.map.transform(sample.y), choices.kernels[0]
                 whole = fit_about_means(whole, sample.X, V, sample.w, model.fit_intercept)
-                side = pairs.side(kernel, sample.X, None)
+                side = pairs.fit_side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
             gatherings.append(
@@ -93,7 +93,7 @@ class Gathered:
         require_moments([gathering.widths for gathering in gatherings])
         fitted = tuple(side.kernel for side in sides)
         expected = replace(expected, kernels=fitted, output_kernel=outputs.kernel)
-        gatherings = gathered(source, expected, gatherings)
+        gatherings = sum_moments(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
 
     @classmethod
@@ -125,8 +125,8 @@ class Gathered:
         parts = {
             "kernel": (self.expected.kernels[0], choices.kernels[0].inputs),
             "output_kernel": (self.expected.output_kernel, choices.output_kernels[0]),
-            "features": _unseeded(gathering.inputs, model.features),
-            "output_features": _unseeded(gathering.outputs, model.output_features),
+            "features": _without_seeds(gathering.inputs, model.features),
+            "output_features": _without_seeds(gathering.outputs, model.output_features),
         }
         for name, (used, given) in parts.items():
             used = used.inner if isinstance(used, OnDevice) else used
@@ -162,10 +162,10 @@ class Gathered:
         )
 
 
-def _unseeded(used: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, FeatureMap]:
-    """Return two feature maps without their random states, which a fit may change."""
+def _without_seeds(fitted: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, FeatureMap]:
+    """Return a fitted map and the one that the user gave, without random states; None is exact."""
     found = []
-    for map in (used, given or Explicit()):
+    for map in (fitted, given or Explicit()):
         seeded = "random_state" in map.get_params(deep=False)
         found.append(clone(map).set_params(random_state=None) if seeded else map)
     return found[0], found[1]
@@ -184,7 +184,7 @@ def _draw_sample(source: Source, expected: Expected, size: int) -> Sample:
     return sample
 
 
-def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
+def validation_moments(validation: Any, training: Gathered) -> list[Gathering]:
     """Return the moments of validation pairs in the coordinates of the training pairs."""
     whole = isinstance(validation, tuple) and len(validation) in (2, 3)
     if whole and all(isinstance(part, tuple) and len(part) in (2, 3) for part in validation):
@@ -195,9 +195,9 @@ def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
             "validation must be a pair (X, y) or a stream of blocks, as fit takes them; got "
             f"{type(validation).__name__}."
         )
-    blank = [replace(gathering, raw=None) for gathering in known.gatherings]
+    blank = [replace(gathering, raw=None) for gathering in training.gatherings]
     with source.running():
-        found = gathered(source, known.expected, blank)
+        found = sum_moments(source, training.expected, blank)
     if not found[0].n:
         raise ValueError("validation is an empty stream: it has no block.")
     return found
@@ -222,17 +222,20 @@ def as_separable(kernel: OperatorKernel) -> Separable:
 
 
 def _fit_side(
-    pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, given: FeatureMap | None
+    pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, map: FeatureMap | None
 ) -> Side:
-    """Fit kernel and feature map on sampled items; without a map, require finite features."""
-    side = pairs.side(kernel, items, Explicit() if given is None else given)
-    if given is None and side.kernel.features is None:
+    """Fit kernel and map on sampled inputs or outputs; without a map, require finite features.
+
+    `name` is the parameter of the model that has the map, for the message of the error.
+    """
+    side = pairs.fit_side(kernel, items, Explicit() if map is None else map)
+    if map is None and side.kernel.features is None:
         raise ValueError(why_not_streamable(name, side.kernel))
     return side
 
 
 def why_not_streamable(name: str, kernel: Kernel) -> str:
-    """Return a message that a kernel without finite features cannot be streamed, and a remedy."""
+    """Return the message that a kernel without finite features needs a feature map `name`."""
     return (
         f"{name}=None is exact, which needs all pairs at once, but a stream is never in memory "
         f"as a whole, and {kernel} has no finite features: give a map of low rank, such as "

@@ -111,7 +111,7 @@ class RegressorDependency(CoordinateModel):
         y
             Its training outputs.
         """
-        self._fit_output_side(self._check_outputs(as_output_kernel(self.output_kernel), y))
+        self._fit_output_space(self._check_outputs(as_output_kernel(self.output_kernel), y))
         return self
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -134,26 +133,26 @@ class JointKernelMap(StructuredEstimator):
         positive(self.C, "C")
         positive(self.tol, "tol")
         integer(self.max_iter, "max_iter")
-        chosen, output_kernel = self._kernels()
+        operator_kernel, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
-        kernel = clone(chosen.inputs)
+        kernel = clone(operator_kernel.inputs)
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         output_kernel.fit(y)
         warn_if_constant(output_kernel, y)
         self.decoder_ = self._decoder(output_kernel).fit(output_kernel, y)
         self.output_kernel_, self.outputs_ = output_kernel, y
         if self.joint is None:
-            self._fit_points(chosen, kernel, X, y)
+            self._fit_points(operator_kernel, kernel, X, y)
         else:
             self._fit_scores(self.joint, X, y)
             self.input_kernel_ = kernel
         return self
 
-    def _fit_points(self, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items) -> None:
-        """Fit the map from inputs to points of the output space, for an operator-valued kernel."""
-        sides = Side(kernel, X), Side(self.output_kernel_, y)
-        V = Cache().output_rows(Problem(*sides, chosen, intercept=True))
-        self.kernel_ = clone(chosen).fit(X, V.rows)
+    def _fit_points(self, kernel: OperatorKernel, scalar: Kernel, X: Items, y: Items) -> None:
+        """Fit the map from inputs to points; `scalar` is the input kernel that checked X."""
+        sides = Side(scalar, X), Side(self.output_kernel_, y)
+        V = Cache().output_rows(Problem(*sides, kernel, intercept=True))
+        self.kernel_ = clone(kernel).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins_of(self.kernel_, X, take(V.rows, positions))
@@ -186,7 +185,7 @@ class JointKernelMap(StructuredEstimator):
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
 
     def _dual_weights(
-        self, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
+        self, margins: JointMargins | PointMargins, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
         """Compute and store the dual weights (n, m) of examples on candidates y; return them.
 
@@ -243,7 +242,7 @@ class JointKernelMap(StructuredEstimator):
 
 
 def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
-    """Return an object that updates the scores of candidates V at inputs X in the ascent."""
+    """Return an object that updates the scores of candidates V at inputs X in the dual ascent."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= JOINT_PAIRS
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

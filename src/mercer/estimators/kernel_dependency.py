@@ -185,7 +185,7 @@ class KernelDependency(RidgeEstimator):
         choices = self._choices()
         self._refuse_in_streams(choices, None, None)
         if "points_" in vars(self):
-            before = self._gathered_before()
+            before = self._gathered_so_far()
             before.require_same_parameters(self, choices)
             gathered = before.plus(block)
         else:
@@ -195,7 +195,7 @@ class KernelDependency(RidgeEstimator):
         self.__dict__ = fresh.__dict__
         return self
 
-    def _gathered_before(self) -> Gathered:
+    def _gathered_so_far(self) -> Gathered:
         """Return the moments of all pairs so far; a fit in memory counts as one block."""
         if "stream_" in vars(self):
             return self.stream_

@@ -234,7 +234,8 @@ class KernelDependencyCV(RidgeEstimator):
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
         sides = [
-            pairs.side(output, pairs.y, self.output_features) for output in choices.output_kernels
+            pairs.fit_side(output, pairs.y, self.output_features)
+            for output in choices.output_kernels
         ]
         return [
             learnt_kernel(problem, criterion, self.restarts)

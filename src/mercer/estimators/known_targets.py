@@ -91,7 +91,7 @@ def _require_columnwise(kernel: Kernel, y: Items) -> None:
 
 
 def columns_by_pattern(known: np.ndarray) -> list[np.ndarray]:
-    """Return the numbers of the columns that are equal, for each distinct column of a mask."""
+    """Return the indices of the columns that are equal, for each distinct column of a mask."""
     _, first, number = np.unique(known, axis=1, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == number[j]) for j in np.sort(first)]

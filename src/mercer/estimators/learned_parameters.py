@@ -148,7 +148,7 @@ class ParameterSearch:
         if self.criterion == "loo":
             half, value = 0.5 * problem.n, max(value, 1e-300)
             value, gradient = half * log(value), half / value * gradient
-        price, pull = self.vector.spread(vector)
+        price, pull = self.vector.spread_penalty(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
 
     def _value_and_slopes(self, problem: Problem, alpha: float) -> tuple[float, dict[str, Any]]:
@@ -209,7 +209,7 @@ class ParameterSearch:
         return found
 
     def _learnt_at(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        """Return the search result at a vector of log parameters."""
+        """Return the search result at log parameters; `trace` has the objective at each step."""
         values = self.vector.values(vector)
         alpha = values.pop(RIDGE)
         named = values if self._by_component else {f"scalar__{n}": v for n, v in values.items()}
@@ -218,7 +218,7 @@ class ParameterSearch:
 
 
 def _refuse_without_gradient(problem: Problem) -> None:
-    """Raise an error if the kernel of a problem has no derivatives."""
+    """Raise an error if a problem cannot be differentiated in the parameters of its kernel."""
     if not (problem.separable or problem.kernel.differentiable):
         raise NotSupported(
             f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
@@ -259,14 +259,14 @@ def _standardized_outputs(problem: Problem) -> OutputRows:
     return replace(outputs, rows=outputs.rows / spread * outputs.rows.shape[0] ** 0.5)
 
 
-def _with_fixed_landmarks(side: Side) -> Side:
-    """Return the input side with a Nystroem map on its chosen landmarks."""
-    if side.features is None or isinstance(side.features, Explicit):
-        return Side(side.kernel, side.items, side.features)
-    map: Any = side.coordinates[0]
+def _with_fixed_landmarks(inputs: Side) -> Side:
+    """Return the inputs with a Nystroem map on the landmarks that their feature map chooses."""
+    if inputs.features is None or isinstance(inputs.features, Explicit):
+        return Side(inputs.kernel, inputs.items, inputs.features)
+    map: Any = inputs.coordinates[0]
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
         raise NotSupported(
-            f"features={side.features} have no landmarks to be held: use Nystroem, "
+            f"features={inputs.features} have no landmarks to be held: use Nystroem, "
             "RandomPivotedCholesky or IncompleteCholesky, or features=None."
         )
-    return Side(side.kernel, side.items, Nystroem(landmarks=map.landmarks_))
+    return Side(inputs.kernel, inputs.items, Nystroem(landmarks=map.landmarks_))

@@ -89,7 +89,7 @@ class LeftOutPoints(StructuredEstimator):
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class LeftOutPoints(StructuredEstimator):
         a set have separate probabilities.
         """
         made = self._probabilities()
-        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
+        return np.concatenate([made.predict(points) for points in self._points_in_batches(X)])
 
     def without_training_data(self) -> Any:
         """Return a copy without left-out predictions, after calibrating probabilities on them."""

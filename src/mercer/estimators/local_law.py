@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -158,7 +158,7 @@ class LocalLaw(StructuredEstimator):
         warn_if_constant(self.output_kernel_, y)
         labels, random = group_labels(groups, count(y)), check_random_state(self.random_state)
         grid, Y = self._grid(X), self._output_rows(X, y)
-        used = self._drawn_fields(labels, len(grid.live), random)
+        used = self._draw_fields(labels, len(grid.live), random)
         X, Y = self._on_device(take(X, used)), self._on_device(take(Y, used))
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         unit = _binary_unit(take_columns(Y, grid.live))
@@ -199,8 +199,8 @@ class LocalLaw(StructuredEstimator):
             )
         return namespace(y).reshape(y, (y.shape[0], -1))
 
-    def _drawn_fields(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
-        """Draw training fields of at least two groups to learn from; return their indices."""
+    def _draw_fields(self, labels: np.ndarray, points: int, random: RandomState) -> np.ndarray:
+        """Draw fields of `points` grid points each, of two groups or more; return their indices."""
         n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
@@ -221,8 +221,8 @@ class LocalLaw(StructuredEstimator):
     def _stencil(self, X: Array, grid: Grid, Y: np.ndarray) -> Stencil:
         """Return the stencil of a grid, with the mean and standard deviation of each channel of X.
 
-        The standard deviation of a constant channel is replaced by 1. Solutions are damped that are
-        much farther from the mean than the outputs Y at the unmasked grid points.
+        The standard deviation of a constant channel is replaced by 1. Predicted fields are
+        damped that are much farther from the mean than all outputs Y (at unmasked grid points).
         """
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
@@ -241,7 +241,7 @@ class LocalLaw(StructuredEstimator):
         bound = BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0)
         return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread, centre, bound)
 
-    def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
+    def _features(self, stencil: Stencil, X: Array, random: RandomState) -> FeatureMap:
         """Draw landmark windows, and return a fitted Nystroem map of windows."""
         points, rank = stencil.points, integer(self.rank, "rank")
         drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
@@ -257,7 +257,7 @@ class LocalLaw(StructuredEstimator):
         median = Matern(nu=3.5).fit(windows).length_scale_
         return Matern(SCALE * median, nu=3.5).fit(windows)
 
-    def _choose_ridge(self, regression: LawRegression, random: Any) -> tuple[Law, float]:
+    def _choose_ridge(self, regression: LawRegression, random: RandomState) -> tuple[Law, float]:
         """Choose the ridge by left-out errors; return the law of all fields and its damping."""
         drawn = random.permutation(count(regression.X))
         alphas = self._ridges(len(drawn) * regression.stencil.points)

@@ -259,8 +259,11 @@ def _left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.nda
     return found
 
 
-def _predict_unseen(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return predicted coordinates of new rows X, each without the training rows of its group."""
-    sets = [np.flatnonzero(seen == group) for group in groups]
+def _predict_unseen(model: Any, X: Items, labels: np.ndarray, trained: np.ndarray) -> np.ndarray:
+    """Return predicted coordinates of new rows X, each without the training rows of its group.
+
+    `labels` are the group numbers of X, and `trained` those of the training rows.
+    """
+    sets = [np.flatnonzero(trained == label) for label in labels]
     found = model._points_without(X, sets) if any(map(len, sets)) else model.points_(X)
     return _feature_coordinates(found)

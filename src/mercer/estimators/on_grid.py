@@ -65,57 +65,58 @@ def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) 
     return _as_fields(values, outputs)
 
 
-def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
-    """Return the grid of inputs of array shape `shape`, given the new grid of outputs."""
-    known, every = kernel.input_grid, grid.grid_axes(len(kernel.output_grid.axes))
+def _input_grid(kernel: Shared, shape: tuple[int, ...], outputs: Fields) -> Grid:
+    """Return the new grid of inputs, arrays of shape `shape`, given the new grid of outputs."""
+    known, every = kernel.input_grid, outputs.grid_axes(len(kernel.output_grid.axes))
     axes = [axis for axis in every if axis in known.axes]
     if list(known.axes) != axes:
         raise ValueError(
             f"X has the shape {shape}, which is neither that of the training inputs "
             f"{kernel.input_shape_} nor of fields along {known.axes} on the new grid."
         )
-    inputs: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
+    inputs: Any = clone(outputs).set_params(channels=known.channels, shape=None, mask=None)
     picked = [every.index(axis) for axis in axes]
-    for name, given in (("origin", grid.origin), ("spacing", grid.spacing)):
+    for name, given in (("origin", outputs.origin), ("spacing", outputs.spacing)):
         if np.ndim(given):
             inputs.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
     closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
     return inputs.set_params(axes=known.axes, periodic=tuple(closed)).grid(shape)
 
 
-def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """Return the new output grid; unknown sizes are those of X or of the `known` grid."""
+def _output_grid(grid: Fields, old: Grid, sizes: dict[str, int]) -> Grid:
+    """Return the new output grid, with the axes, channels and periodicity of the training grid `old`.
+
+    If `grid` has no shape, it has `sizes[axis]` points along an axis, or as many as fill the extent of `old`.
+    """
     new = clone(grid).set_params(
-        axes=known.axes if grid.axes is None else grid.axes,
-        channels=known.channels,
-        periodic=[a for a, c in zip(known.axes, known.periodic, strict=True) if c],
+        axes=old.axes if grid.axes is None else grid.axes,
+        channels=old.channels,
+        periodic=[a for a, c in zip(old.axes, old.periodic, strict=True) if c],
     )
     if new.points is not None:
         new.set_params(periodic=())
         count = len(np.asarray(new.points))
-        return new.grid(replace(known, shape=(count,)).array_shape)
-    if tuple(new.axes) != known.axes:
-        raise ValueError(f"the new grid has the axes {new.axes}, outputs have {known.axes}.")
+        return new.grid(replace(old, shape=(count,)).array_shape)
+    if tuple(new.axes) != old.axes:
+        raise ValueError(f"the new grid has the axes {new.axes}, outputs have {old.axes}.")
     shape = grid.shape
     if shape is None:
-        spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(known.axes),))
+        spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(old.axes),))
         shape = [
             sizes.get(a, max(1, round(n * h / step)))
-            for a, n, h, step in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
+            for a, n, h, step in zip(old.axes, old.shape, old.spacing, spacing, strict=True)
         ]
-    return new.grid(replace(known, shape=tuple(shape)).array_shape)
+    return new.grid(replace(old, shape=tuple(shape)).array_shape)
 
 
-def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
-    """Interpolate values (n, points, channels) from the grid `known` to the grid `wanted`."""
-    at = wanted.coordinates[wanted.live].copy()
-    if known.points is None:
-        for axis, (n, h, start) in enumerate(
-            zip(known.shape, known.spacing, known.origin, strict=True)
-        ):
-            if not known.periodic[axis]:
+def interpolate(old: Grid, new: Grid, values: Array) -> Array:
+    """Interpolate values (n, points, channels) from the grid `old` to the grid `new`."""
+    at = new.coordinates[new.live].copy()
+    if old.points is None:
+        for axis, (n, h, start) in enumerate(zip(old.shape, old.spacing, old.origin, strict=True)):
+            if not old.periodic[axis]:
                 at[:, axis] = np.clip(at[:, axis], start, start + (n - 1) * h)
-    return interpolated(values, *known.interpolation_weights(at))
+    return interpolated(values, *old.interpolation_weights(at))
 
 
 def _as_fields(values: Array, grid: Grid) -> Array:

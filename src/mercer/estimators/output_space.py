@@ -42,7 +42,7 @@ class OutputSpaceMethods:
         Parameters
         ----------
         y
-            Outputs such as the model was fitted on.
+            Outputs of the kind that the model was fitted on.
         """
         return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
 
@@ -92,8 +92,8 @@ class OutputSpaceMethods:
         Parameters
         ----------
         X, X2
-            Inputs such as the model was fitted on; one row of scores for each of X, one column for
-            each of X2 (None for X).
+            Inputs of the kind that the model was fitted on. X2=None means X. Scores have one row
+            for each input of X and one column for each input of X2.
 
         References
         ----------
@@ -108,7 +108,7 @@ class OutputSpaceMethods:
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
         k
             How many examples to name.
 

@@ -60,7 +60,7 @@ class TrainingPairs:
     given: Items
     sample: np.ndarray | None = None
 
-    def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
+    def fit_side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
         """Fit a clone of the kernel on a sample of items; return a `Side` with all items.
 
         Items are repeated in proportion to their sample weights, as in a stream. A kernel is fitted
@@ -204,8 +204,8 @@ def drop_zero_weights(
     Returns
     -------
     kept, weights, groups, items
-        The rows that count, None for all; and what was given, of those rows. Weights are None
-        where all are one.
+        The indices of the pairs that are kept (None for all), and the arguments restricted to
+        these pairs. Weights are None if all are one.
     """
     w = sample_weights(weights, count(items[0]))
     if w is None or (w > 0).all():

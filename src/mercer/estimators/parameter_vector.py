@@ -66,8 +66,8 @@ class ParameterVector:
         parts = [np.ravel(host(slopes[name])).astype(float) for name in self.starts]
         return np.concatenate(parts) * np.exp(vector)
 
-    def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return a penalty on the differences of the log changes of parameters, and its gradient.
+    def spread_penalty(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return a penalty on unequal changes of the log parameters, and its gradient.
 
         It is ½ Σ_p (δ_p - mean δ)² with the changes δ_p from the start. The sum is over the entries
         of parameters that have one entry for each feature.

@@ -35,13 +35,13 @@ def computed_once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     name = compute.__name__
 
     @wraps(compute)
-    def known(self: Any) -> T:
+    def stored(self: Any) -> T:
         """Return the stored result; compute it on the first call."""
         if name not in self.known:
             self.known[name] = compute(self)
         return self.known[name]
 
-    return known
+    return stored
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Posterior:
     def factorization(self) -> Factorization:
         """The factorisation of the ridge problem from which variances are computed.
 
-        Vector outputs have all of their finite features in it: that of the model may not.
+        For vector outputs it has all finite features as coordinates, which the model's own may not.
         """
         fitted = self._fitted_model
         problem, outputs = fitted.problem, fitted.problem.outputs
@@ -191,7 +191,11 @@ class Posterior:
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """Return the variance of g(x), or if `observed` that of new outputs."""
+        """Return the variance of g(x), or if `observed` that of new outputs.
+
+        `kind` is one of `VARIANCE_KINDS`: of each output value, along each direction of the
+        operator, or in total. `noise` is estimated by the evidence or by left-out errors.
+        """
         for name, value, allowed in (("kind", kind, VARIANCE_KINDS), ("noise", noise, NOISES)):
             one_of(value, name, allowed)
         squares = require_value(self.squares) if kind == "outputs" else None
@@ -214,7 +218,7 @@ class Posterior:
             )
         (part,), rng = found.parts, check_random_state(random_state)
         mean = host(found.solve(self._fitted_model.alpha).points(self.X).coordinates)
-        roots = self._roots(part.at_ridge(self._fitted_model.alpha))
+        roots = self._covariance_roots(part.at_ridge(self._fitted_model.alpha))
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
@@ -226,8 +230,11 @@ class Posterior:
         outputs = problem.outputs.kernel.features.inverse(F)
         return namespace(outputs).reshape(outputs, (n, len(mean), *self.shape))
 
-    def _roots(self, part: Any) -> list[np.ndarray]:
-        """Return roots of the posterior covariance along each direction, for unit noise."""
+    def _covariance_roots(self, part: Any) -> list[np.ndarray]:
+        """Return a root of the covariance at X along each direction of `part`, for unit noise.
+
+        `part` is the one part of the factorisation, at a ridge.
+        """
         spectrum, alpha = part.spectrum, self._fitted_model.alpha
         K, Z, s = (
             host(spectrum.prior_covariance(self.X)),

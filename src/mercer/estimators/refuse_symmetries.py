@@ -23,16 +23,16 @@ LEVEL = 0.01
 """A symmetry is refused if it raises the left-out error with a p-value below this."""
 
 
-def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
-    """Return the group of symmetries `names` of input and output fields; None for no names."""
+def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, X: Items) -> Group | None:
+    """Return the group of symmetries `names` of fields X and their outputs; None for no names."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
-    if not (is_array(given) and is_array(outputs.items)):
+    if not (is_array(X) and is_array(outputs.items)):
         raise ValueError("symmetries are of fields: X and y must be arrays (n, *grid).")
     return group_of(
         names,
         kernel.fields or _field_space(kernel.inputs),
-        tuple(given.shape[1:]),
+        tuple(X.shape[1:]),
         kernel.output_fields or _field_space(outputs.kernel),
         tuple(outputs.items.shape[1:]),
     )
@@ -44,7 +44,7 @@ def _field_space(kernel: Kernel) -> Fields:
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
-    """Raise an error if symmetries raise left-out errors significantly, on some pairs."""
+    """Raise an error if symmetries significantly raise the left-out errors of a random subset."""
     group: Any = factorization.problem.symmetry
     some = _subsample_pairs(factorization.problem)
     if some is not factorization.problem:

@@ -144,7 +144,7 @@ class RidgeEstimator(LeftOutPoints):
         """Yield the factored ridge problem of each choice, with the decoders to try."""
         want = choices.want
         for output in choices.output_kernels:
-            side, cache = pairs.side(output, pairs.y, self.output_features), Cache()
+            side, cache = pairs.fit_side(output, pairs.y, self.output_features), Cache()
             decoders = [
                 self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
             ]
@@ -159,7 +159,7 @@ class RidgeEstimator(LeftOutPoints):
         The arguments are those of `_prepare` after the choices.
         """
         choices, pairs = self._prepare(self._choices(), *data)
-        outputs = pairs.side(choices.output_kernels[0], pairs.y, self.output_features)
+        outputs = pairs.fit_side(choices.output_kernels[0], pairs.y, self.output_features)
         return next(self._problems(choices, outputs, pairs)), choices.want
 
     # -- pairs in memory ----------------------------------------------------------------------
@@ -202,7 +202,7 @@ class RidgeEstimator(LeftOutPoints):
         for group in group_by_scalar_kernel(choices.kernels):
             scalar = group[0].inputs
             if group[0].separable:
-                inputs = pairs.side(scalar, pairs.X, self.features)
+                inputs = pairs.fit_side(scalar, pairs.X, self.features)
             else:
                 inputs = Side(scalar, pairs.X, self.features, pairs.sample)
             for kernel in group:
@@ -231,8 +231,8 @@ class RidgeEstimator(LeftOutPoints):
     ) -> Source | None:
         """Return the pairs as a source of blocks if they are read in blocks, else None.
 
-        Arrays on disk are read in blocks, unless the fit of a kernel is exact. Pairs that are
-        judged by other pairs (`validation`) are a stream of one block.
+        Arrays on disk are read in blocks, unless the fit of a kernel is exact. If there
+        are `validation` pairs, pairs in memory are a stream of one block.
         """
         exact = self.features is None and not all(k.features for k in self._scalar_kernels())
         source = None if exact and isinstance(X, np.memmap) else as_source(X, y, weights)
@@ -275,7 +275,7 @@ class RidgeEstimator(LeftOutPoints):
         if problem.inputs.features is not None or problem.outputs.features is not None:
             # Keep what was drawn for the problem (with its images), and no coordinates.
             sides, solved = (problem.inputs, problem.outputs), factorization.augmented
-            drawn = solved.inputs.drawn, solved.outputs.drawn
+            drawn = solved.inputs.fitted_map, solved.outputs.fitted_map
             fixed = [replace(own, fitted=map) for own, map in zip(sides, drawn, strict=True)]
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         solver = "auto" if want.solver == "cholesky" else want.solver  # which leaves nothing out
@@ -289,8 +289,8 @@ class RidgeEstimator(LeftOutPoints):
 
     # -- points -------------------------------------------------------------------------------
 
-    def _posterior(self, X: Items) -> Any:
-        """Return the posterior distribution of g at inputs X; of a saved model, the saved one."""
+    def _posterior(self, X: Items) -> Posterior | None:
+        """Return the posterior distribution of g at inputs X; None if a file is without it."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
             return fitted.posterior().at(X)
@@ -317,7 +317,7 @@ class RidgeEstimator(LeftOutPoints):
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
         """Return the predicted points of X, input i without the training examples sets[i]."""
-        return self.fitted_.without()(X, sets)
+        return self.fitted_.predictor_without()(X, sets)
 
     def _calibration_weights(self) -> np.ndarray | None:
         """Return the sample weights of the training examples; None if all are one."""
@@ -329,7 +329,7 @@ class RidgeEstimator(LeftOutPoints):
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on.
+            Inputs of the kind that the model was fitted on.
         metric
             As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
             space (from 0 to 1 for most), for vectors the fraction of variance explained.
@@ -353,15 +353,15 @@ class RidgeEstimator(LeftOutPoints):
         Parameters
         ----------
         X
-            Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
-            of them.
+            Inputs of the kind that the model was fitted on; or a Dask array, bag or list of delayed
+            blocks of them.
         candidates, leave_out_candidates
             For each input a list of the outputs to choose from, which may come one by one, and
             whether training examples that are in a list are left out when it is ranked (None:
             where it has other outputs too). Without lists the decoder decides.
         grid
-            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
-            (and X may be on that grid too), predictions of other kernels interpolated.
+            The `Fields` to predict on; None for the training grid. `Shared` kernels are evaluated
+            there (and X may be on that grid too), predictions of other kernels interpolated.
         return_std
             Whether to return a pair, predictions and standard deviations of new outputs, for
             vectors and curves. Deviations are in the units of each output: those of the posterior,
@@ -425,7 +425,7 @@ class RidgeEstimator(LeftOutPoints):
         q
             The number of output features, where the output kernel has finite ones.
         rank
-            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
+            The rank of a fit at low rank; None for 1,000, or the largest that fits if that is less.
         X, y
             The pairs themselves: the plan is then that of `fit` on them.
 

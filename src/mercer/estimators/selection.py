@@ -215,7 +215,10 @@ def warn_at_edges(
 def _warn_at_end(
     grid: Sequence[tuple[float, float]], chosen: float, variance: float, name: str
 ) -> None:
-    """Warn if the chosen value is an end of the (value, risk) grid and the risk still falls."""
+    """Warn if the chosen value is an end of the (value, risk) grid and the risk still falls.
+
+    A fall counts if it is a small fraction of `variance` or more. `name` is that of the values.
+    """
     grid = sorted(grid)
     values = [value for value, _ in grid]
     if len(grid) < GRID or chosen not in (values[0], values[-1]):

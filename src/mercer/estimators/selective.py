@@ -96,24 +96,24 @@ def _fit_quality_model(model: Any, quality: np.ndarray) -> Any:
             'confidence needs the inputs, which kernel="precomputed" does not have: use '
             "Precomputed(gram) with indices."
         )
-    return fit_size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
+    return fit_value_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
 
 
-def fit_size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Fit a ridge model that predicts a number for each input, given as `sizes`.
+def fit_value_model(kernel: Kernel | None, X: Items, values: np.ndarray, labels: np.ndarray) -> Any:
+    """Fit a ridge model that predicts the number `values[i]` from input i.
 
     Parameters
     ----------
     kernel
         The input kernel; None for the defaults of `KernelDependencyCV`.
-    X, sizes, labels
-        Inputs, the numbers and the groups that are left out together.
+    X, values, labels
+        The inputs, their numbers, and the groups that are left out together.
     """
     from .kernel_dependency_cv import KernelDependencyCV
 
     groups = labels if len(np.unique(labels)) < len(labels) else None
     own = None if kernel is None else clone(kernel)
-    return KernelDependencyCV(own).fit(X, sizes, groups=groups)
+    return KernelDependencyCV(own).fit(X, values, groups=groups)
 
 
 def negative_distances(model: Any, points: Embedding) -> np.ndarray:

@@ -74,9 +74,9 @@ class Squares:
         robust : bool, default=False
             Whether rows with large errors count for less.
         prior : array, optional
-            Weights towards which c is shrunk.
+            Weights towards which the result is shrunk; None for no shrinkage.
         ridge : float, default=0
-            How strongly, in units of the mean squared length of the points.
+            The strength of shrinkage, in units of the mean squared length of the points.
         """
         c = self._least_squares(np.ones(len(self.v)), prior, ridge)
         for _ in range(HUBER_ROUNDS if robust else 0):
@@ -102,7 +102,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return non-negative model weights for each row, fitted without its fold."""
+        """Return for each row the `weights` fitted without its fold, with the same parameters."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold

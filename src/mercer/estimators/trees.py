@@ -80,7 +80,7 @@ class TreeNodes:
     def of(cls, sizes: list[int], feature: Array, threshold: Array, *children: Array) -> TreeNodes:
         """Return the nodes of trees of given sizes.
 
-        The left and right `children` count within each tree.
+        `children` are the left and the right child of each node, numbered within its tree.
         """
         roots = np.cumsum([0, *sizes])[:-1]
         shift = np.repeat(roots, sizes)

@@ -16,7 +16,7 @@ from .._base.errors import NotSupported
 from .._base.folds import FOLDS, fold_numbers
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.selective import fit_size_model
+from ..estimators.selective import fit_value_model
 from ..solvers.left_out import solve_diagonal_blocks
 from .scores import AroundScore, BandScore
 from .views import ModelView
@@ -185,7 +185,7 @@ def residual_scale(
         if kernel is not None and kernel.pairwise:
             continue  # sizes cannot be learnt without inputs
         # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
-        model = fit_size_model(kernel, inputs, np.log(largest * rooted) / 2, labels)
+        model = fit_value_model(kernel, inputs, np.log(largest * rooted) / 2, labels)
         expected = host(model.loo_predict())
         exponent = _best_exponent(largest, expected, weights, level)
         factors = np.exp(exponent * expected)

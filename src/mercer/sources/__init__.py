@@ -9,13 +9,13 @@ from .base import Source
 from .blocks import BadBlock, Expected
 from .checkpoint import BadCheckpoint, Checkpoint
 from .dask_stream import DaskStream, mapped
-from .gathering import Gathering, gathered
+from .gathering import Gathering, sum_moments
 from .sample import Sample, sample_size, sampled_rows
 from .shards import RowBlocks, Shards
 from .stream import Stream, as_source, is_dask
 
 __all__ = [
     "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "RowBlocks",
-    "Sample", "Shards", "Source", "Stream", "as_source", "gathered", "is_dask", "mapped",
-    "sample_size", "sampled_rows",
+    "Sample", "Shards", "Source", "Stream", "as_source", "is_dask", "mapped", "sample_size",
+    "sampled_rows", "sum_moments",
 ]  # fmt: skip

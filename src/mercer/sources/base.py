@@ -74,11 +74,11 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form (shape, dtype, names) of the first block, which all must have."""
+        """Return the shapes, dtypes and names of the first block, which all blocks must have."""
         raise NotImplementedError
 
     def map_reduce(
-        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+        self, expected: Expected, step: Step, merge: Callable, gatherings: Any = None
     ) -> Any:
         """Apply `step` to all blocks and merge the results; return None if there are no blocks.
 
@@ -91,8 +91,9 @@ class Source:
             of its checked contents.
         merge
             An associative function of two results of `step`.
-        resumable
-            The gatherings whose moments are summed, where a checkpoint of them may be kept.
+        gatherings
+            The list of `Gathering` whose moments are summed, to be saved in a checkpoint if the
+            source has one; None if results are not moments.
         """
         raise NotImplementedError
 

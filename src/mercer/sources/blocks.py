@@ -74,7 +74,7 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Return the form of the first block, with the kernels that check the items of blocks."""
+        """Return the shapes, dtypes and names of the first block, and store the kernels."""
         with naming_block(0):
             X, y, _ = _inputs_outputs_weights(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)

@@ -76,11 +76,11 @@ class DaskStream(Source):
         return other
 
     def _add_weights(self, weights: Any) -> None:
-        """Add the sample weights to each block as a third part; change this object."""
+        """Add the sample weights to each block as a third element; change this object."""
         if _is_dask_array(weights) and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
-            parts = _delayed_parts(weights)
+            parts = _delayed_partitions(weights)
         else:
             lengths = self._lengths()
             if len(weights) != sum(lengths):
@@ -93,14 +93,14 @@ class DaskStream(Source):
         self.blocks = [_delayed(_with_weights)(block, w) for block, w in pairs]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form (shape, dtype, names) of the first block, which all must have."""
+        """Return the shapes, dtypes and names of the first block, which all blocks must have."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(_block_task(0, look, self.blocks[0]))
 
     def map_reduce(
-        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+        self, expected: Expected, step: Step, merge: Callable, gatherings: Any = None
     ) -> Any:
-        """Apply `step` to all blocks on the cluster, and return the merged results."""
+        """Apply `step` to all blocks on the cluster, and merge results; `gatherings` are unused."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths]).tolist()
         work = _delayed(partial(_checked_step, partial(expected.apply, step)))
@@ -119,14 +119,14 @@ class DaskStream(Source):
         self.pairs = sum(self.lengths)
         return self.lengths
 
-    def _compute(self, what: Any) -> Any:
+    def _compute(self, task: Any) -> Any:
         """Compute a delayed object; if a block fails to load, the error has its number."""
         import dask
 
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")
-                return dask.compute(what)[0]
+                return dask.compute(task)[0]
         except BadBlock:
             raise
         except Exception as error:
@@ -165,7 +165,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1)) if array else X
     bag = _is_collection(X) and not array
     batch = _delayed(_as_batch) if bag else lambda part: part
-    parts = [apply(i, batch(part)) for i, part in enumerate(_delayed_parts(X))]
+    parts = [apply(i, batch(part)) for i, part in enumerate(_delayed_partitions(X))]
     if array:
         import dask.array as da
 
@@ -180,15 +180,15 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
 
 
 def _delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
-    """Return the blocks (X, y) of Dask collections as delayed objects, and known lengths."""
+    """Return the blocks (X, y) of Dask collections as delayed objects, and lengths if known."""
     X, y, lengths = _array_of_table(X), _array_of_table(y), None
     bags = _is_collection(X) and not _is_dask_array(X)
     if _is_dask_array(X):
         X, y, lengths = _rechunked(X, y)
     if not bags and y is None:
         return list(X), lengths
-    parts = [_delayed_parts(A) for A in (X, y) if A is not None]
-    read = _delayed(_block_of_bags if bags else _block_of_parts)
+    parts = [_delayed_partitions(A) for A in (X, y) if A is not None]
+    read = _delayed(_block_of_bags if bags else _block_of_partitions)
     return [read(*block) for block in _zip_blocks(*parts)], lengths
 
 
@@ -198,7 +198,7 @@ def _is_dask_array(A: Any) -> bool:
 
 
 def _is_collection(A: Any) -> bool:
-    """Return whether a value is a Dask collection, which consists of delayed parts."""
+    """Return whether a value is a Dask collection, which consists of delayed partitions."""
     return hasattr(A, "to_delayed")
 
 
@@ -207,16 +207,16 @@ def _array_of_table(A: Any) -> Any:
     return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
 
 
-def _delayed_parts(A: Any) -> list:
-    """Return the delayed parts of a Dask collection, or a given list of parts."""
+def _delayed_partitions(A: Any) -> list:
+    """Return the partitions of a Dask collection as delayed objects; lists are unchanged."""
     return np.ravel(A.to_delayed()).tolist() if _is_collection(A) else list(A)
 
 
-def _zip_blocks(*parts: list) -> list[tuple]:
-    """Return tuples of one part from each list; raise an error if lengths differ."""
-    if len({len(part) for part in parts}) > 1:
-        raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
-    return list(zip(*parts, strict=True))
+def _zip_blocks(*lists: list) -> list[tuple]:
+    """Return tuples of one element of each list; raise an error if lengths differ."""
+    if len({len(one) for one in lists}) > 1:
+        raise ValueError(f"X and y must have as many blocks: got {[len(one) for one in lists]}.")
+    return list(zip(*lists, strict=True))
 
 
 def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
@@ -231,11 +231,11 @@ def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
     return X, y.rechunk({0: X.chunks[0]}), list(X.chunks[0])
 
 
-def _delayed(what: Any) -> Any:
+def _delayed(value: Any) -> Any:
     """Return a function or another object wrapped as one node of the task graph."""
     from dask import delayed
 
-    return delayed(what, traverse=False, pure=False)
+    return delayed(value, traverse=False, pure=False)
 
 
 def _block_task(number: int, function: Any, *arguments: Any) -> Any:
@@ -251,14 +251,14 @@ def _merge_tree(tasks: list, merge: Callable) -> Any:
     return tasks[0]
 
 
-def _block_of_parts(X: Any, y: Any) -> tuple:
-    """Return a block (X, y), given the computed parts X and y."""
+def _block_of_partitions(X: Any, y: Any) -> tuple:
+    """Return a block (X, y), given computed partitions of X and y."""
     return X, y
 
 
-def _block_of_bags(*parts: list) -> tuple[Items, ...]:
-    """Return a block from computed parts of bags: of X and of y, or of one bag of pairs."""
-    columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
+def _block_of_bags(*partitions: list) -> tuple[Items, ...]:
+    """Return a block from computed partitions of the bags X and y, or of one bag of pairs."""
+    columns = partitions if len(partitions) > 1 else list(zip(*partitions[0], strict=True))
     return tuple(map(_as_batch, columns or ([], [])))  # an empty block is refused by its number
 
 

@@ -113,7 +113,7 @@ class Gathering:
         threads = kernel is not None and kernel.on_vectors and not foreign
 
         def rows(chosen: slice) -> tuple[Array, Array, Array]:
-            """Return input and output coordinates and root weights of a slice of the pairs."""
+            """Return input and output coordinates and square roots of weights of a slice."""
             U = dense(self.bare.transform(sliced(X, chosen)))
             V = dense(self.outputs.transform(sliced(y, chosen)))
             if self.origin is not None:
@@ -147,7 +147,7 @@ class Gathering:
         return (a if self.weights is None else a @ self.weights), b
 
 
-def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
+def sum_moments(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
     """Read all pairs of a source once, and return the gatherings with their moments added."""
     step = partial(_moments_of_block, [gathering.for_worker() for gathering in gatherings])
     found = source.map_reduce(expected, step, _add_moments, gatherings)

@@ -158,7 +158,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form (shape, dtype, names) of the first block, which all must have."""
+        """Return the shapes, dtypes and names of the first block, which all blocks must have."""
         self.first_reading = self.pairs = None  # what an earlier fit read may have changed
         found = self._first_blocks(1)
         if not found:
@@ -179,15 +179,15 @@ class Stream(Source):
         return found
 
     def map_reduce(
-        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+        self, expected: Expected, step: Step, merge: Callable, gatherings: Any = None
     ) -> Any:
         """Apply `step(start, X, y, weights)` to each block in order, and merge the results.
 
-        If `resumable` is given and the stream has a checkpoint, the work is resumed from it and
+        If `gatherings` are given and the stream has a checkpoint, the work is resumed from it and
         saved to it.
         """
-        saved = self.checkpoint if resumable else None
-        kept, total = saved.resume(resumable) if saved else (Progress(), None)
+        saved = self.checkpoint if gatherings else None
+        kept, total = saved.resume(gatherings) if saved else (Progress(), None)
         at = Progress()
         for block in self._blocks():
             if at.blocks >= kept.blocks:
@@ -197,14 +197,14 @@ class Stream(Source):
             if saved and at.blocks == kept.blocks and at != kept:
                 raise saved.other_run_error(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
-                saved.save(at, total, resumable)
+                saved.save(at, total, gatherings)
         self._require_same_reading(at)
         if saved and at.blocks < kept.blocks:
             raise saved.other_run_error(
                 f"it stands for {kept.blocks} blocks, and there are {at.blocks}"
             )
         if saved and total:
-            saved.save(at, total, resumable)  # the rest of the fit may still fail
+            saved.save(at, total, gatherings)  # the rest of the fit may still fail
         return total
 
     def _require_same_reading(self, now: Progress) -> None:
