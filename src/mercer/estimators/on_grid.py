@@ -84,9 +84,9 @@ def _input_grid(kernel: Shared, shape: tuple[int, ...], outputs: Fields) -> Grid
 
 
 def _output_grid(grid: Fields, old: Grid, sizes: dict[str, int]) -> Grid:
-    """Return the new output grid, with the axes, channels and periodicity of the training grid `old`.
+    """Return the new output grid, completed from the training grid `old`.
 
-    If `grid` has no shape, it has `sizes[axis]` points along an axis, or as many as fill the extent of `old`.
+    Unknown sizes are `sizes[axis]`, or as many points as fill the extent of `old`.
     """
     new = clone(grid).set_params(
         axes=old.axes if grid.axes is None else grid.axes,
