@@ -144,14 +144,14 @@ class CoordinateModel(LeftOutPoints):
         return [self._input_kernel()]
 
 
-def output_coordinates(side: Side) -> tuple[FeatureMap, np.ndarray]:
+def output_coordinates(outputs: Side) -> tuple[FeatureMap, np.ndarray]:
     """Return the fitted feature map of outputs, and their coordinates.
 
     Without a feature map, these are the features of the kernel if they are fewer than the outputs,
     else coordinates in the span of the outputs.
     """
-    if side.features is None:
-        few = side.width is not None and side.width <= count(side.items)
-        side = Side(side.kernel, side.items, Explicit() if few else Triangular())
-    map, V = side.coordinates
+    if outputs.features is None:
+        few = outputs.width is not None and outputs.width <= count(outputs.items)
+        outputs = Side(outputs.kernel, outputs.items, Explicit() if few else Triangular())
+    map, V = outputs.coordinates
     return map, host(dense(V))

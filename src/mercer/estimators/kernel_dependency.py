@@ -135,7 +135,7 @@ class KernelDependency(RidgeEstimator):
             come in blocks: an iterable of (X, y) or (X, y, weights), the path of files, a
             `mercer.sources.Stream`, Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, likewise; None where `X` has them, and None for a single output that is
+            As many outputs, in the same form; None if they are in `X`. An output that is None is
             not known.
         groups
             A label for each pair; left-out predictions leave pairs of one label (a subject, a

@@ -136,7 +136,7 @@ class RidgeEstimator(LeftOutPoints):
     def _select(
         self, candidates: Iterable[Candidate], choices: Choices
     ) -> tuple[Factorization, Decoder, float]:
-        """Return the factored problem, the decoder and the ridge of the model: the only ones."""
+        """Return the only factored problem, decoder and ridge of a model without choices."""
         ((factorization, (decoder,), _),) = candidates
         return factorization, decoder, choices.want.alphas[0]
 
@@ -356,9 +356,9 @@ class RidgeEstimator(LeftOutPoints):
             Inputs of the kind that the model was fitted on; or a Dask array, bag or list of delayed
             blocks of them.
         candidates, leave_out_candidates
-            For each input a list of the outputs to choose from, which may come one by one, and
+            For each input a list of the outputs to choose from, which may be an iterator, and
             whether training examples that are in a list are left out when it is ranked (None:
-            where it has other outputs too). Without lists the decoder decides.
+            if it has other outputs too). Without lists the decoder decides.
         grid
             The `Fields` to predict on; None for the training grid. `Shared` kernels are evaluated
             there (and X may be on that grid too), predictions of other kernels interpolated.

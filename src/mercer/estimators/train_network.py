@@ -109,7 +109,10 @@ def train_network(
 
 
 class _Trainer:
-    """Training loop for a copy of a network, through the kernel on its features."""
+    """Training loop for a copy of a network, through the kernel on its features.
+
+    Parameters are those of `train_network`; `scalar` is the model's ``Mapped(network, kernel)``.
+    """
 
     def __init__(
         self,

@@ -153,11 +153,11 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     Parameters
     ----------
     function
-        From a batch of items to as many results.
+        A function of a batch of items that returns as many results.
     X
         A Dask array (the result is one), a bag (likewise) or a list of delayed batches (likewise).
     shape, dtype
-        Of one result, where `X` is an array.
+        The shape and dtype of one result, for an array `X`.
     """
     require("dask", "dask")
     apply, X = _delayed(partial(_apply, function)), _array_of_table(X)
