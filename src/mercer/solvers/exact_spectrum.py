@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -171,11 +172,9 @@ class ExactSpectrum(InputSpectrum):
 
     has_gram: ClassVar[bool] = True
     cached: Any = None
-    """The value of `factored` once it is computed."""
+    """The value of `factored` once it is computed; for one ridge, √α L⁻ᵀ instead of E."""
     determinant: float | None = None
     """log det(b K + αI) at one ridge α and operator eigenvalue b; None for a spectrum."""
-    triangle: Array | None = None
-    """√α L⁻ᵀ with a Cholesky factor L for one ridge, so that E = M √α L⁻ᵀ; None for a spectrum."""
 
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
@@ -214,7 +213,12 @@ class ExactSpectrum(InputSpectrum):
     @property
     def E(self) -> Array:
         """The eigenvectors of the Gram matrix, or a Cholesky factor's basis for one ridge."""
-        return self.factored[1]
+        return self.factored[1] if self.determinant is None else self._expanded_factor
+
+    @cached_property
+    def _expanded_factor(self) -> Array:
+        """E = M √α L⁻ᵀ for one ridge, of which `cached` has the triangular √α L⁻ᵀ."""
+        return self.reduction.expand_rows(self.factored[1])
 
     @property
     def reduction(self) -> Reduction:
@@ -254,11 +258,9 @@ class ExactSpectrum(InputSpectrum):
             factor = factor_with_ridge(gram, alpha / scale)
         except np.linalg.LinAlgError:
             return self  # α is lost in rounding
-        L, reduction = factor.factor, self.gram.reduction
-        other = copy(self)
-        other.triangle = adjoint(triangular_inverse(L)) * (alpha / scale) ** 0.5
-        E = reduction.expand_rows(other.triangle)
-        other.cached = namespace(E).zeros_like(abs(E[0, :])), E, 0
+        L, other = factor.factor, copy(self)
+        triangle = adjoint(triangular_inverse(L)) * (alpha / scale) ** 0.5
+        other.cached = abs(namespace(L).linalg.diagonal(L)) * 0.0, triangle, 0
         other.orthonormal = False
         other.determinant = factor.log_determinant() + int(L.shape[0]) * log(scale)
         return other
@@ -271,13 +273,13 @@ class ExactSpectrum(InputSpectrum):
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the eigenvectors of the training Gram matrix."""
-        basis = self.reduction.weighted(self.E)  # first: this computes the means of kernel values
+        basis = self.factored[1]  # first: this computes the means of kernel values
         K, own, slots = self.gram.project(X, prior)
-        if self.triangle is None:
-            return ProjectedInputs(K @ basis, own, slots)
+        if self.determinant is None:
+            return ProjectedInputs(K @ self.reduction.weighted(basis), own, slots)
         # A product with a triangular matrix takes half the time of one with its expansion E.
         rows = self.reduction.reduce_rows(self.reduction.weighted(adjoint(K)))
-        return ProjectedInputs(times(adjoint(rows), self.triangle), own, slots)
+        return ProjectedInputs(times(adjoint(rows), basis), own, slots)
 
     def prior_covariance(self, X: Items) -> Array:
         """Return the kernel matrix k(X, X) of new inputs, centred if there is an intercept."""
