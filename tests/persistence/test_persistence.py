@@ -17,9 +17,9 @@ from sklearn.metrics import make_scorer
 import mercer
 from hostile.mutations import corrupted
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.kernels import RBF, Labels, Positions, Spectrum
+from mercer.kernels import RBF, Labels, Linear, Positions, Spectrum
 from mercer.metrics import sample_f1
-from mercer.operators import Covariance
+from mercer.operators import Covariance, Operator
 from mercer.persistence.parts import FOLDERS, _import_modules, part_type
 from mercer.persistence.reader import Reader
 from mercer.persistence.writer import Writer
@@ -101,6 +101,20 @@ def test_functions_are_refused_by_name(pairs, tmp_path):
     with pytest.raises(TypeError, match="object, of an unknown type"):
         mercer.save(KernelDependency(object()), tmp_path / "model.mercer")
     assert not list(tmp_path.iterdir())
+
+
+def test_custom_parts_are_refused_with_the_way_out(pairs, tmp_path):
+    class Mine(Linear):
+        pass
+
+    class Plain(Operator):
+        def matrix(self, moments):
+            return moments.ones
+
+    for part, call in ((Mine(), "Mine"), (RBF(1.0) * Plain(), "Plain")):
+        model = KernelDependency(part).fit(*pairs)
+        with pytest.raises(TypeError, match=rf"call mercer\.register\({call}\)"):
+            mercer.save(model, tmp_path / "model.mercer")
 
 
 def test_a_failed_save_keeps_the_old_file(pairs, tmp_path):

@@ -142,6 +142,11 @@ def _saved_attributes(part: Any) -> dict[str, Any]:
 def _cannot_save(path: str, value: Any) -> str:
     """Return the error message for a value that cannot be saved."""
     name = getattr(value, "__qualname__", None) or type(value).__qualname__
+    if part_name(type(value)) is None and any(map(part_name, type(value).__mro__)):
+        return (
+            f"{path} has the custom class {name}: call mercer.register({type(value).__name__}) "
+            "before you save, and in the process that loads the file."
+        )
     what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"
     way_out = (
         "Use a kernel, operator or decoder of mercer's in its place, or keep the model in this "
