@@ -24,7 +24,7 @@ from mercer.spaces import (
     Space,
     Vectors,
 )
-from mercer.testing import check_decoder
+from mercer.testing import check_decoder, check_structured_estimator
 from registry import CLASSES, SPACES, VECTORS, WORDS
 
 each = pytest.mark.parametrize("case", SPACES, ids=lambda case: str(case[0])[:30])
@@ -78,6 +78,16 @@ def test_the_default_kernel_is_on_the_space_and_is_decoded(case):
     )
     worth = evaluate(space, outputs, found)
     assert worth > 0.99 if space.greater_is_better else worth < 1e-3
+
+
+@each
+def test_a_model_predicts_its_items(case):
+    space, items = case
+    if not isinstance(space, NO_OUTPUT):
+        X = np.linspace(0, 1, count(items))[:, None]
+        model = KernelDependency("rbf", default_kernel(space), alpha=0.1)
+        check_structured_estimator(model, X, items)
+        assert count(space.check(model.fit(X, items).loo_predict(), "y")) == count(items)
 
 
 def test_spaces_join():
