@@ -104,7 +104,7 @@ def test_they_keep_the_contract(operator):
     check_operator(operator)
 
 
-OWN = [
+OPERATORS = [
     Identity(),
     2.0 * Identity() + Covariance(),
     Covariance(),
@@ -117,7 +117,7 @@ OWN = [
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("operator", OWN, ids=str)
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
 def test_own_operators_in_diagonal_and_dense_coordinates(operator, intercept):
     """Exact coordinates of the outputs have a diagonal moment, those on landmarks a dense one."""
     found = [
