@@ -152,9 +152,10 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the score of one field of each predicted record, at most 1; R² for vectors.
+    """Return the score of one field of each predicted record, at most 1.
 
-    Other losses are relative to the mean loss of predicting the output of another record.
+    A loss is converted to 1 - loss / u, with u the mean loss of predicting the output of another
+    record; for vectors, of predicting the mean, so that the result is R².
     """
     own = space.fields[name]
     truth, predicted = (own.check(field_values(A, name).tolist(), name) for A in (y_true, y_pred))

@@ -145,7 +145,7 @@ def tau_risk(residuals: Array, weights: np.ndarray | None = None) -> float:
 
 
 def shorten_rows(V: Array, centre: Array | None, weights: np.ndarray | None = None) -> Array:
-    """Return V with rows that are far from `centre` shortened to three median distances.
+    """Return V with rows far from `centre` (None for 0) shortened to three median distances.
 
     The covariance of outputs is computed from such rows where some outputs may be wrong.
     """

@@ -90,8 +90,8 @@ class Side:
     def is_spanned(self, n: int) -> bool:
         """Return whether predicted points are represented by weights on the n training outputs.
 
-        That is best without finite features, and with those of strings or graphs: there may be
-        hundreds of thousands of them, of which an output has a few dozen.
+        They are if there is no feature map, and the kernel has no finite features, or more than n
+        of strings or graphs: an output may have a few dozen of hundreds of thousands.
         """
         few = self.width is not None and (self.kernel.on_vectors or self.width <= n)
         return self.features is None and not few

@@ -103,7 +103,7 @@ class BoostedDependency(CoordinateModel):
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
-        """Fit boosted trees to each principal direction of the outputs; return left-out points."""
+        """Fit trees from features A to principal directions of V; return the left-out points."""
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
         scaling, w = Scaling.of(A), weights
@@ -135,7 +135,7 @@ class BoostedDependency(CoordinateModel):
     ) -> np.ndarray:
         """Return left-out predictions of one target t by the first 1, 2, … trees, as columns.
 
-        The first fold determines how many trees the others have: enough for a later minimum.
+        The best number of trees in the first fold, with a margin, limits that in the others.
         """
         n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:

@@ -45,8 +45,8 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     """Return a coordinate system that the points of all models can be converted to.
 
     It is the explicit features of the output kernel if a model uses them, because points in any
-    other frame can be converted to these; else the coordinates that a model has; else weights on
-    the training outputs. Models whose output kernels differ are refused.
+    other frame can be converted to these; else the coordinates of a model that has any; else
+    weights on the training outputs. Models whose output kernels differ are refused.
     """
     compact = [frame for frame in frames if frame.compact]
     if not compact:

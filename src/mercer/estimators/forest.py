@@ -100,7 +100,7 @@ class ForestDependency(CoordinateModel):
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
-        """Grow the forest; return left-out points, out-of-bag or by folds."""
+        """Grow the forest from features A to coordinates V; return the left-out points."""
         if Side(self.output_kernel_, self.outputs_).is_spanned(len(V)):
             self.frame_ = SpanFrame(self.output_kernel_, self.outputs_)
         scaling, frame, w = Scaling.of(A), self.frame_, weights

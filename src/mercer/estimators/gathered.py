@@ -163,7 +163,7 @@ class Gathered:
 
 
 def _without_seeds(fitted: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, FeatureMap]:
-    """Return a fitted map and the one that the user gave, without random states; None is exact."""
+    """Return a fitted feature map and the user's (`Explicit` for None), without random states."""
     found = []
     for map in (fitted, given or Explicit()):
         seeded = "random_state" in map.get_params(deep=False)

@@ -95,7 +95,10 @@ class RegressorDependency(CoordinateModel):
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
-        """Fit the regressor on all pairs and without each fold; return the left-out points."""
+        """Fit the regressor from features A to coordinates V, and again without each fold.
+
+        Return the left-out points.
+        """
         map = RegressorMap(self.input_kernel_, _fit_regressor(self.regressor, A, V, weights))
         left_out = np.empty(V.shape)
         for seen, out in self._draw_folds(labels):

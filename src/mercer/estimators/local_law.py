@@ -222,7 +222,7 @@ class LocalLaw(StructuredEstimator):
         """Return the stencil of a grid, with the mean and standard deviation of each channel of X.
 
         The standard deviation of a constant channel is replaced by 1. Predicted fields are
-        damped that are much farther from the mean than all outputs Y (at unmasked grid points).
+        damped if they are much farther from the mean than all outputs Y (at unmasked points).
         """
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")

@@ -246,8 +246,8 @@ def _feature_coordinates(points: Embedding) -> np.ndarray:
 def _left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return predicted coordinates of all rows of X, each without its group.
 
-    Rows that the model was not fitted on are predicted by the model without the others of their
-    group, where it has closed-form left-out models; by the model itself otherwise.
+    The model was fitted on `rows`. Each other row is predicted without the rows of its group if the
+    model has closed-form left-out models, else by the model itself.
     """
     own = _feature_coordinates(model.loo_embed())
     found = np.empty((len(labels), own.shape[1]))

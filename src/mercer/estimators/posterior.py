@@ -31,7 +31,7 @@ SAVED = ("unit", "noise", "noises", "squares", "infinite", "shape")
 
 
 def computed_once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Decorate a method so that its result is stored in `known` under the name of the method."""
+    """Decorate a method so that its result is stored in `self.known` under the method's name."""
     name = compute.__name__
 
     @wraps(compute)

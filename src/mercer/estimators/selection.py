@@ -116,7 +116,7 @@ class Selection:
         return left_out.risk(problem.weights)
 
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        """Return the score of left-out points that a decoder has decoded."""
+        """Return the score of the outputs that a decoder finds for left-out points."""
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = copy.copy(decoder)  # decoding leaves traces
         if decoder.calibrates:

@@ -209,8 +209,8 @@ def _left_out_error(
 ) -> tuple[float, float, Array]:
     """Return the mean squared left-out error for a Gram matrix K, and its derivatives.
 
-    T is a root of the output Gram matrix. The derivatives are in the log ridge and in K. The ridge
-    is `relative` hundredths of the mean diagonal of K, which is held fixed.
+    T is a root of the output Gram matrix. The derivatives are with respect to the log ridge and to
+    K. The ridge is `relative` / 100 times the mean diagonal of K, which counts as a constant.
     """
     xp, n = namespace(K), int(K.shape[0])
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))

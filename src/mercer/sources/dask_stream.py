@@ -160,7 +160,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
         The shape and dtype of one result, for an array `X`.
     """
     require("dask", "dask")
-    apply, X = _delayed(partial(_apply, function)), _array_of_table(X)
+    apply, X = _delayed(partial(_apply_to_block, function)), _array_of_table(X)
     array = _is_dask_array(X)
     X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1)) if array else X
     bag = _is_collection(X) and not array
@@ -285,7 +285,7 @@ def _checked_step(step: Callable, number: int, start: int, pairs: int, block: An
     return step(number, start, block)
 
 
-def _apply(function: Callable, number: int, batch: Items) -> Items:
+def _apply_to_block(function: Callable, number: int, batch: Items) -> Items:
     """Return `function(batch)` for one block; errors have the number of the block."""
     try:
         return function(batch)

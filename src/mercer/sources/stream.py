@@ -207,17 +207,17 @@ class Stream(Source):
             saved.save(at, total, gatherings)  # the rest of the fit may still fail
         return total
 
-    def _require_same_reading(self, now: Progress) -> None:
+    def _require_same_reading(self, progress: Progress) -> None:
         """Raise an error if the pairs differ from the first reading; store the progress."""
-        first = self.first_reading or now
-        if first.pairs != now.pairs:
+        first = self.first_reading or progress
+        if first.pairs != progress.pairs:
             raise ValueError(
-                f"the stream had {first.pairs} pairs when it was first read and {now.pairs} when "
-                f"read again: {REMEDY}"
+                f"the stream had {first.pairs} pairs when it was first read and {progress.pairs} "
+                f"when read again: {REMEDY}"
             )
-        if first.values != now.values:
+        if first.values != progress.values:
             raise ValueError(f"the stream held other values when it was read again: {REMEDY}")
-        self.first_reading, self.pairs = now, now.pairs
+        self.first_reading, self.pairs = progress, progress.pairs
 
     def running(self) -> AbstractContextManager[None]:
         """Return a context in which one fit runs; its checkpoint is removed if it succeeds."""
