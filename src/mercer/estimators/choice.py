@@ -194,6 +194,6 @@ def ridges_of(model: Any) -> Sequence[float]:
 
 
 def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:
-    """Return the ridges to try as absolute numbers; relative ones are multiplied by a unit."""
+    """Return the ridges to try; relative ones are multiplied by `factorization.scale`."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]

@@ -251,7 +251,7 @@ class LocalLaw(StructuredEstimator):
         return Nystroem(landmarks=landmarks).fit(self._kernel(landmarks), landmarks)
 
     def _kernel(self, windows: Array) -> Kernel:
-        """Return the kernel on windows, fitted on some windows."""
+        """Return the kernel that compares windows, fitted on the given ones."""
         if self.kernel is not None:
             return clone(as_kernel(self.kernel)).fit(windows)
         median = Matern(nu=3.5).fit(windows).length_scale_

@@ -387,7 +387,7 @@ class RidgeEstimator(LeftOutPoints):
         return mapped(light.predict, X, shape, dtype)
 
     def _predict_with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Return the predictions, and the standard deviations of new outputs."""
+        """Return predictions and standard deviations of new outputs; refuse candidates and a grid."""
         check_is_fitted(self)
         if candidates is not None or grid is not None or is_dask(X):
             raise ValueError(
