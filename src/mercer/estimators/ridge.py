@@ -387,7 +387,7 @@ class RidgeEstimator(LeftOutPoints):
         return mapped(light.predict, X, shape, dtype)
 
     def _predict_with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Return predictions and standard deviations of new outputs; refuse candidates and a grid."""
+        """Return predictions and deviations of new outputs; refuse candidates or a grid."""
         check_is_fitted(self)
         if candidates is not None or grid is not None or is_dask(X):
             raise ValueError(
