@@ -118,7 +118,7 @@ class Fitted:
     def with_groups(self, labels: np.ndarray, moves: bool = False) -> Fitted:
         """Return the model with other groups of examples that are left out together.
 
-        With `moves`, the method `moves` is available too, for new inputs.
+        If `moves` is true, the method `moves` can be called, which needs output coordinates.
         """
         problem = replace(self.problem, labels=labels)
         want = replace(self.want, moves=self.want.moves or moves)

@@ -155,7 +155,7 @@ class JointKernelMap(StructuredEstimator):
         self.kernel_ = clone(kernel).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
-        margins = _margins_of(self.kernel_, X, take(V.rows, positions))
+        margins = _candidate_margins(self.kernel_, X, take(V.rows, positions))
         found = self._dual_weights(margins, rows @ candidates.T, own, take(y, positions))
         coef = self.C * rows - found @ candidates
         frame = V.frame
@@ -241,8 +241,8 @@ class JointKernelMap(StructuredEstimator):
         return [self._kernels()[0].inputs]
 
 
-def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
-    """Return an object that updates the scores of candidates V at inputs X in the dual ascent."""
+def _candidate_margins(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
+    """Return the scores of candidates V at inputs X, as an object that the dual ascent updates."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= JOINT_PAIRS
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

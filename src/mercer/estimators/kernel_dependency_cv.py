@@ -229,7 +229,7 @@ class KernelDependencyCV(RidgeEstimator):
         return choices, pairs
 
     def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
-        """Return all kernels with parameters learnt by gradient, for each output kernel."""
+        """Return the kernels to choose from with learnt parameters, once for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"

@@ -69,7 +69,7 @@ class OutputSpaceMethods:
         return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
 
     def _coordinate_frame(self) -> Frame:
-        """Return the coordinate system of points; raise an error unless it is finite."""
+        """Return the frame of points; raise an error if coordinates are weights on outputs."""
         check_is_fitted(self)
         frame = self._point_frame()
         if not frame.compact:

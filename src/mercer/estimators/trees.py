@@ -163,9 +163,9 @@ class Forest:
     mass: np.ndarray
 
     @classmethod
-    def of(cls, grown: list[BaseDecisionTree], A: np.ndarray, mass: np.ndarray) -> Forest:
-        """Return the forest of fitted trees, given their inputs A and sample weights `mass`."""
-        trees = TreeNodes.of_fitted_trees(grown)
+    def of(cls, regressors: list[BaseDecisionTree], A: np.ndarray, mass: np.ndarray) -> Forest:
+        """Return the forest of trees fitted on inputs A; tree i has sample weights `mass[:, i]`."""
+        trees = TreeNodes.of_fitted_trees(regressors)
         return cls(trees, trees.leaves(A), mass)
 
     @cached_property

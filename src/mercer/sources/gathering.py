@@ -113,7 +113,7 @@ class Gathering:
         threads = kernel is not None and kernel.on_vectors and not foreign
 
         def rows(chosen: slice) -> tuple[Array, Array, Array]:
-            """Return input and output coordinates and square roots of weights of a slice."""
+            """Return input and output coordinates of some pairs, and roots of their weights."""
             U = dense(self.bare.transform(sliced(X, chosen)))
             V = dense(self.outputs.transform(sliced(y, chosen)))
             if self.origin is not None:
