@@ -90,8 +90,8 @@ class Side:
     def is_spanned(self, n: int) -> bool:
         """Return whether predicted points are represented by weights on the n training outputs.
 
-        They are if there is no feature map, and the kernel has no finite features, or more than n
-        of strings or graphs: an output may have a few dozen of hundreds of thousands.
+        This is so if there is no feature map, and the kernel has no finite features, or is on items
+        such as strings and has more than n features.
         """
         few = self.width is not None and (self.kernel.on_vectors or self.width <= n)
         return self.features is None and not few

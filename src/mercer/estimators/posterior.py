@@ -98,7 +98,7 @@ class Posterior:
     def factorization(self) -> Factorization:
         """The factorisation of the ridge problem from which variances are computed.
 
-        For vector outputs it has all finite features as coordinates, which the model's own may not.
+        For vector outputs its coordinates are all finite features; those of the model may differ.
         """
         fitted = self._fitted_model
         problem, outputs = fitted.problem, fitted.problem.outputs

@@ -90,7 +90,10 @@ class Squares:
     def _least_squares(
         self, counts: np.ndarray, prior: np.ndarray | None, ridge: float
     ) -> np.ndarray:
-        """Return the `weights` of least squares if row i counts `counts[i]` times."""
+        """Return non-negative model weights of least squares, as `weights` does without `robust`.
+
+        Row i counts `counts[i]` times.
+        """
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         zero = np.diag(Q) <= ZERO_LENGTH * float(counts @ self.v)  # but for rounding errors
         Q[zero], Q[:, zero], r[zero] = 0.0, 0.0, 0.0
