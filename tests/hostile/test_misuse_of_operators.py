@@ -41,7 +41,7 @@ def test_slots_of_a_part_are_those_of_the_matrix(pairs):
     X, Y = pairs
     gram = Patchwise(RBF(1.0), shape=(2, 3), size=(2, 2), overlap=1).fit(X, Y).gram(X)
     G = gram.matrix()
-    for own, part in gram.parts():
+    for own, part in gram.diagonal_blocks():
         np.testing.assert_allclose(part, G[np.ix_(own, own)], atol=IDENTITY)
 
 

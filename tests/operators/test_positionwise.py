@@ -115,7 +115,7 @@ def test_places_apart_are_solved_apart():
     X = drawn(WORDS)
     V = Positions().fit(WORDS).features(WORDS)
     gram = Positionwise(RBF(1.0), PAIR).fit(X, V).gram(X)
-    parts = list(gram.parts())
+    parts = list(gram.diagonal_blocks())
     assert [len(own) for own, _ in parts] == [6, 5, 4, 2]
     G = gram.matrix()
     for own, part in parts:

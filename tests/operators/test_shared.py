@@ -136,7 +136,7 @@ def test_three_dimensions_and_scattered_points():
 
 def test_what_is_open_is_chosen():
     model = KernelDependencyCV(Shared(rank=60, output_fields=TWO), alphas=[0.01, 0.1]).fit(X, Y)
-    assert not model.kernel_.open
+    assert not model.kernel_.open_parameters
     assert KernelDependency(model.kernel_, alpha=0.1).fit(X, Y).kernel_.width == model.kernel_.width
 
 

@@ -128,14 +128,14 @@ def test_slots_that_are_missing_and_components_that_repeat(rng):
     gram, V = DenseGram(A @ A.T, slots, slots), slots.join(rng.normal(size=(10, 2)))
     for intercept in (False, True):
         found = BlockConjugateGradient(1e-10).solve(gram, 0.5, V, intercept).coef
-        reduction = Reduction.of(None, intercept, A @ A.T, slots.places)
+        reduction = Reduction.of(None, intercept, A @ A.T, slots.positions)
         ridge = factor_with_ridge(reduction.reduce_gram(A @ A.T) + 0.0, 0.5)
         wanted = slots.join(
             reduction.expand_rows(ridge.solve(reduction.reduce_rows(slots.split(V))))
         )
         assert_allclose(found, wanted, atol=1e-8)
     D = slots.split(V)
-    assert_allclose(slots.means(D - slots.means(D)[slots.places]), 0.0, atol=IDENTITY)
+    assert_allclose(slots.means(D - slots.means(D)[slots.positions]), 0.0, atol=IDENTITY)
     assert slots.of_items(np.array([1, 3])).tolist() == [3, 4, 7, 8, 9]
 
 

@@ -18,7 +18,7 @@ from mercer.operators import (
 from mercer.problem import Problem, Side, Want
 from mercer.solvers import Cache
 from mercer.solvers.exact import spectral
-from mercer.solvers.inverse_slopes import inverse_slopes
+from mercer.solvers.inverse_slopes import slopes_by_inverse
 from mercer.solvers.low_rank import low_rank
 from mercer.solvers.parameter_slopes import parameter_slopes
 from registry import WORDS
@@ -144,7 +144,7 @@ def test_the_inverse_agrees_with_the_spectrum(criterion, weights, groups, interc
     kernel = 2.0 * RBF("ard")
     parts = factored(kernel, Identity(), None, groups, weights, intercept)
     wanted, slopes = parameter_slopes(parts, 0.3, criterion)
-    found, others = inverse_slopes(parts.problem, parts.output_rows, 0.3, criterion)
+    found, others = slopes_by_inverse(parts.problem, parts.output_rows, 0.3, criterion)
     assert found == pytest.approx(wanted, rel=1e-10)
     assert others.pop("alpha") == pytest.approx(slopes.pop("alpha"), rel=1e-8)
     assert others.keys() == slopes.keys()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from mercer._base.arrays import host
-from mercer._base.linalg import congruent, spectral_norm
+from mercer._base.linalg import congruence, spectral_norm
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import Moments
@@ -56,8 +56,8 @@ def test_moments_without_sums_still_add(rng):
 def test_triangular_congruence_and_norm(rng):
     A = rng.normal(size=(30, 5))
     W = np.triu(rng.normal(size=(5, 5)))
-    assert_allclose(congruent(A.T @ A, W), (A @ W).T @ (A @ W), atol=IDENTITY)
-    assert_allclose(congruent(A.T @ A, W.T), (A @ W.T).T @ (A @ W.T), atol=IDENTITY)
+    assert_allclose(congruence(A.T @ A, W), (A @ W).T @ (A @ W), atol=IDENTITY)
+    assert_allclose(congruence(A.T @ A, W.T), (A @ W.T).T @ (A @ W.T), atol=IDENTITY)
     assert spectral_norm(A) == pytest.approx(np.linalg.norm(A, 2), rel=0.05)
 
 

@@ -235,7 +235,7 @@ def one(items: Items, i: int) -> Any:
 
 
 def sliceable(items: Items) -> Items:
-    """Return items in a container that is indexed by rows; a table as an array."""
+    """Return items that can be sliced: lists, tuples and arrays unchanged, others as arrays."""
     if is_table(items):
         return items.to_numpy()
     return items if isinstance(items, list | tuple) or is_array(items) else np.asarray(items)

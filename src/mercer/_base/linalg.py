@@ -126,7 +126,7 @@ def add_ridge(K: Array, alpha: float | Array) -> Array:
     return K
 
 
-def congruent(S: Array, W: Array) -> Array:
+def congruence(S: Array, W: Array) -> Array:
     """Return Wᵀ S W for a symmetric matrix S, in half the time if W is upper triangular."""
     if _is_upper(W):
         trmm = scipy.linalg.blas.dtrmm

@@ -23,7 +23,7 @@ from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import spectral
 from ..solvers.gradient import RIDGE
-from ..solvers.inverse_slopes import inverse_slopes, uses_inverse
+from ..solvers.inverse_slopes import slopes_by_inverse, uses_inverse
 from ..solvers.low_rank import low_rank
 from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import parameter_slopes
@@ -156,7 +156,7 @@ class ParameterSearch:
         if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
-                return inverse_slopes(
+                return slopes_by_inverse(
                     problem, self.cache.output_rows(problem), alpha, self.criterion
                 )
             except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix

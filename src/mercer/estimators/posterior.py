@@ -241,7 +241,7 @@ class Posterior:
             host(spectrum.project_inputs(self.X).Z),
             host(spectrum.s),
         )
-        level = float(spectrum.constants.levels[0])
+        level = float(spectrum.constants.new_entries[0])
         roots = []
         for b in host(part.b)[:1] if part.equal_eigenvalues else host(part.b):
             C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + level**2

@@ -94,11 +94,14 @@ class Factor:
         L: np.ndarray,
         landmarks: Items,
         known: np.ndarray,
-        parts: list[slice],
+        slices: list[slice],
     ) -> None:
-        """Compute new columns of U, and update the residual diagonal, for some slices of rows."""
+        """Compute new columns of U, and update the residual diagonal, for some slices of rows.
+
+        `known` are the rows of U of the `landmarks`, and L is their residual's Cholesky factor.
+        """
         m = known.shape[1]
-        for rows in parts:
+        for rows in slices:
             G = self.kernel.finite_values(self.kernel._gram(sliced(self.A, rows), landmarks))
             G = G - self.U[rows, :m] @ known.T  # not in place: the kernel may cache G
             new = solve(L, G.T).T
@@ -107,7 +110,7 @@ class Factor:
             self.residual[rows] = np.maximum(left, 0.0)
 
     def _append_columns(self, index: Any, new: Array) -> None:
-        """Append columns of U for the pivots `index`, and update the residual diagonal."""
+        """Append the columns `new` of U for the pivots `index`; update the residual diagonal."""
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
         left = self.residual - xp.sum(new * new, axis=1)

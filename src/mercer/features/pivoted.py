@@ -166,7 +166,10 @@ def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
 
 
 def _accept_proposals(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
-    """Return the proposals accepted by rejection sampling, and overwrite their residuals H."""
+    """Return the proposals accepted by rejection sampling; H, their residuals, is overwritten.
+
+    `chances` are uniform random numbers; residuals up to `noise` are rounding errors.
+    """
     before, accepted = H.diagonal().copy(), []
     for i, chance in enumerate(chances):
         if H[i, i] > max(noise, chance * before[i]):

@@ -50,7 +50,7 @@ class BlockGram:
         """
         return self.apply(np.eye(self.columns.size))
 
-    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+    def diagonal_blocks(self) -> Iterable[tuple[np.ndarray, Array]]:
         """Return the diagonal blocks: their slots (groups of components) and their matrices.
 
         The slots of a block couple with no others. By default, there is one block with all slots.
@@ -224,11 +224,11 @@ class SumGram(BlockGram):
         """Return the scaled sum of the matrices of all terms."""
         return self._total(lambda gram: gram.matrix()) if self.alike else super().matrix()
 
-    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+    def diagonal_blocks(self) -> Iterable[tuple[np.ndarray, Array]]:
         """Return the diagonal blocks of the matrix; a sum of several terms is one block."""
         if len(self.grams) > 1:
-            return super().parts()
-        return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
+            return super().diagonal_blocks()
+        return [(slots, self.scale * G) for slots, G in self.grams[0].diagonal_blocks()]
 
     def column(self, j: int, d: Array) -> Array:
         """Return the vectors K(a_i, b_j) d for item number j, a vector d and every item a_i."""

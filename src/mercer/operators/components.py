@@ -44,7 +44,7 @@ class ComponentGram(BlockGram):
         for label in range(self.number):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
 
-    def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
+    def diagonal_blocks(self) -> Iterator[tuple[np.ndarray, Array]]:
         """Yield the numbers of the rows (slots) and the Gram matrix of each output component."""
         for components, K in self.by_scalar():
             for component in components:

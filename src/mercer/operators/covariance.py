@@ -50,7 +50,7 @@ class Covariance(Operator):
         return b if Q is None else (Q * b) @ Q.T
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues of the output covariance to the `power`, and its eigenvectors."""
+        """Return eigenvalues and eigenvectors of the operator; the latter None if diagonal."""
         values, vectors = eigh(moments.covariance, "output covariance", drop=False)
         if self.power == 1:
             return values, vectors
@@ -101,7 +101,7 @@ class ConditionalCovariance(Operator):
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues and eigenvectors; eigenvalues of rounding size are zero."""
+        """Return the operator's eigenvalues, zero if rounding errors, and its eigenvectors."""
         size = moments.total_variance
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 

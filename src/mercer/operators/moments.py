@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .._base.arrays import Array, blocks, namespace
-from .._base.linalg import congruent, eigh
+from .._base.linalg import congruence, eigh
 from .._base.symmetric import add, full, trace
 from .._base.threads import map_row_blocks
 
@@ -105,7 +105,7 @@ class Moments:
 
     def mapped(self, M: Array) -> Moments:
         """Return the moments for the input coordinates U @ M in place of U."""
-        uu = congruent(full(self.uu), M)
+        uu = congruence(full(self.uu), M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v, self.pairs)
 

@@ -202,16 +202,17 @@ class PositionGram(BlockGram):
             G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
-    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+    def diagonal_blocks(self) -> Iterable[tuple[np.ndarray, Array]]:
         """Return the rows (slots) and the matrix of each position, if positions are not coupled."""
         if self.shares:
-            return super().parts()
+            return super().diagonal_blocks()
         return ((own, self._values(own, own)) for own, _ in self._slots_by_position())
 
     def _slots_by_position(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield for each position the numbers of the rows and of the columns that belong to it."""
-        for p in np.unique(self.rows.places):
-            yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
+        rows, columns = self.rows.positions, self.columns.positions
+        for p in np.unique(rows):
+            yield np.flatnonzero(rows == p), np.flatnonzero(columns == p)
 
     def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield row and column numbers of parts of the matrix, each with rows of one position."""
@@ -223,7 +224,7 @@ class PositionGram(BlockGram):
     def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the kernel values of some rows, all of one position, and some columns."""
         mu, inner = self.kernel.mu, self.kernel.inputs_.inner
-        same = self.columns.places[columns] == self.rows.places[rows[0]]
+        same = self.columns.positions[columns] == self.rows.positions[rows[0]]
         if mu > 0:
             strip = inner(self.left[rows], self.right[columns])
             strip *= mu * (same + self.kernel.eta)

@@ -1,4 +1,4 @@
-"""Operator-valued kernels: a scalar kernel times an operator, and sums of those."""
+"""Operator-valued kernels that are a scalar kernel times an operator, and fits of any kernel."""
 
 from __future__ import annotations
 
@@ -284,18 +284,18 @@ def fit_about_means(
     """
     centred = intercept and kernel.centred_outputs
     if centred:
-        V = V - _mean_shares(V, weights) @ V
+        V = V - _mean_weights(V, weights) @ V
     return fit_clone(kernel, X, V, weights, centred)
 
 
 def _centred_gram(K: Array, weights: np.ndarray | None) -> Array:
     """Return the Gram matrix K for features minus their weighted mean."""
-    shares = _mean_shares(K, weights)
+    shares = _mean_weights(K, weights)
     K = K - shares @ K
     return K - (K @ shares)[:, None]
 
 
-def _mean_shares(A: Array, weights: np.ndarray | None) -> Array:
+def _mean_weights(A: Array, weights: np.ndarray | None) -> Array:
     """Return the weights of the rows of A in their mean, in the library of A."""
     w = np.ones(int(A.shape[0])) if weights is None else weights
     return like(w / w.sum(), A)

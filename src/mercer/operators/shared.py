@@ -121,7 +121,7 @@ class Shared(CoupledKernel):
         return FieldL2(self.fields)
 
     @property
-    def open(self) -> list[str]:
+    def open_parameters(self) -> list[str]:
         """The names of the parameters that are "auto", which an estimator has to choose."""
         given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
@@ -148,8 +148,8 @@ class Shared(CoupledKernel):
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
         """Determine the offsets in a window, and fit both kernels on a sample of windows."""
         super().fit(X, V)
-        if self.open:
-            raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
+        if names := self.open_parameters:
+            raise ValueError(f"{names[0]}='auto' is chosen in the fit of an estimator.")
         inputs, outputs = field_grids(self, X.shape[1:], self.width_)
         self.input_shape_, self.output_shape_ = inputs.array_shape, outputs.array_shape
         self.offsets_, self.relative_ = window_offsets(inputs, outputs, self.radius)
@@ -158,7 +158,8 @@ class Shared(CoupledKernel):
         self._standardize(inputs.split(X), inputs)
         self.single_ = False
         on_grids = self.on_grids(inputs, outputs)
-        self.window_ = clone(as_kernel(self.window)).fit(on_grids.draw(X, SCALE_SAMPLE, 1).rows)
+        sample = on_grids.draw_windows(X, SCALE_SAMPLE, 1)
+        self.window_ = clone(as_kernel(self.window)).fit(sample.rows)
         self.position_ = None
         if self.position is not None:
             self.position_ = clone(as_kernel(self.position)).fit(on_grids.positions)

@@ -111,12 +111,12 @@ class SharedOnGrids:
             values, like(self._outside[centre], own), like(self.positions[points], X)
         )
 
-    def draw(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
+    def draw_windows(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
         """Draw `number` windows of the fields X at random; `salt` is added to the seed."""
-        chosen, points = self.drawn_windows(count(X), number, salt), len(self.positions)
+        chosen, points = self.draw_window_numbers(count(X), number, salt), len(self.positions)
         return self.landmark_windows(X, chosen // points, chosen % points)
 
-    def drawn_windows(self, n: int, number: int, salt: int = 0) -> np.ndarray:
+    def draw_window_numbers(self, n: int, number: int, salt: int = 0) -> np.ndarray:
         """Draw `number` window numbers at random; windows of n fields are numbered by field."""
         seed, total = self.kernel.random_state, n * len(self.positions)
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)

@@ -61,7 +61,7 @@ class Slots:
         return np.concatenate([order[start:stop] for start, stop in bounds.T])
 
     @cached_property
-    def places(self) -> np.ndarray:
+    def positions(self) -> np.ndarray:
         """The position of each slot among the slots of its item, from 0 to width - 1."""
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
 
@@ -73,7 +73,7 @@ class Slots:
         xp = namespace(D)
         if self.live is None and weights is None:
             return xp.mean(xp.reshape(D, (self.n, self.width, -1)), axis=0)
-        member = np.eye(self.width)[:, self.places]  # (width, size)
+        member = np.eye(self.width)[:, self.positions]  # (width, size)
         member = like(member if weights is None else member * weights, D)
         counts = xp.sum(member, axis=1)
         return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]

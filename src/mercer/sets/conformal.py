@@ -23,7 +23,7 @@ from .certificate import (
     pool_certificate,
 )
 from .choices import check_parameters, score_for_kind
-from .lists import CandidateScore, ListScore, positions_in
+from .lists import CandidateScore, ListScore, label_positions
 from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
 from .scales import PosteriorScale, ResidualScale, left_out_errors, residual_scale
@@ -487,7 +487,7 @@ class ConformalSets(FromFile, BaseEstimator):
         X
             Inputs, as the model takes them.
         """
-        return positions_in(self.predict(X), self.view_.output_kernel_.space)
+        return label_positions(self.predict(X), self.view_.output_kernel_.space)
 
 
 def _warn_unless_empty(note: str) -> None:

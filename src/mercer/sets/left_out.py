@@ -104,7 +104,7 @@ class LeftOutSets:
     def calibrated(
         cls, kernel: Kernel, y: Items, points: Embedding, labels: np.ndarray, intervals: bool = True
     ) -> LeftOutSets:
-        """Return sets calibrated on left-out points of outputs y; a group counts as one example."""
+        """Return sets calibrated on left-out points of outputs y, with group `labels`."""
         weights = row_weights(labels)
         if not kernel.predicts_directly:
             score = CandidateScore(kernel, y, labels=_left_out_groups(points))

@@ -148,10 +148,11 @@ class RankedScore(ListScore):
         ]
 
 
-def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
-    """Return masks of the positions of each label in lists of rankings, (lists, labels, positions).
+def label_positions(lists: Sequence[list], space: Any) -> np.ndarray:
+    """Return whether each label has each position in a list of rankings, for each of `lists`.
 
-    The true positions of all labels are among these whenever the true ranking is in the list.
+    The shape is (lists, labels, positions). The true positions of all labels are among these
+    whenever the true ranking is in the list.
     """
     if not isinstance(space, Rankings):
         raise ValueError("positions are those of labels in rankings: these outputs are not ranked.")

@@ -208,9 +208,9 @@ def _max_and_rms(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.n
 def _best_exponent(
     largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float
 ) -> float:
-    """Return the exponent with which `expected` logarithms best predict the sizes `largest`.
+    """Return the t for which exp(t · expected) best predicts the sizes `largest`.
 
-    It has the least pinball loss at the level of coverage.
+    It has the least pinball loss of logarithms at the level of coverage.
     """
     losses = [_pinball_loss(np.log(largest) - t * expected, weights, level) for t in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(losses))])

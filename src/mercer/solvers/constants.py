@@ -40,13 +40,8 @@ class Constants:
         cls, slots: Slots, weights: np.ndarray | None, intercept: bool = True
     ) -> Constants:
         """Return one constant for each output component; there is one weight for each slot."""
-        totals = np.bincount(slots.places, weights, minlength=slots.width).astype(float)
+        totals = np.bincount(slots.positions, weights, minlength=slots.width).astype(float)
         return cls(slots, intercept * totals, None if weights is None else np.sqrt(weights))
-
-    @property
-    def places(self) -> np.ndarray:
-        """The number of the constant of each row."""
-        return self.slots.places
 
     @property
     def count(self) -> int:
@@ -54,18 +49,18 @@ class Constants:
         return int((self.totals > 0).sum())
 
     @property
-    def levels(self) -> np.ndarray:
+    def new_entries(self) -> np.ndarray:
         """1/√Σw, the entry of each constant at a new input."""
         return np.where(self.totals > 0, self.totals, np.inf) ** -0.5
 
     def entries(self, index: np.ndarray | slice) -> np.ndarray:
         """Return the nonzero entry of N in each of the rows `index`."""
-        entries = self.levels[self.places[index]]
+        entries = self.new_entries[self.slots.positions[index]]
         return entries if self.roots is None else self.roots[index] * entries
 
     def project(self, A: Array) -> Array:
         """Return NNᵀA, the part of the columns of A that the constants fit."""
-        rows = np.arange(len(self.places))
+        rows = np.arange(len(self.slots.positions))
         return like(self.entries(rows)[:, None], A) * self._fitted(rows, A, self.slots)
 
     def _fitted(self, rows: np.ndarray, A: Array, slots: Slots) -> Array:
@@ -73,13 +68,13 @@ class Constants:
         A = like(self.entries(rows)[:, None], A) * A
         if len(self.totals) == 1:
             return namespace(A).sum(A, axis=0)[None, :]
-        return take(self._sums_by_place(rows[None, :], A[None, :, :]), slots.places)
+        return take(self._sums_by_constant(rows[None, :], A[None, :, :]), slots.positions)
 
     # -- new inputs -----------------------------------------------------------------------------
 
     def at(self, slots: Slots, A: Array) -> Array:
         """Return the entry 1/√Σw of N for each new row, a column in the library of A."""
-        return like(self.levels[slots.places][:, None], A)
+        return like(self.new_entries[slots.positions][:, None], A)
 
     def change(self, slots: Slots, rows: np.ndarray, e: Array) -> Array:
         """Return the change of the constants at new rows if e is added to the targets of `rows`."""
@@ -94,42 +89,42 @@ class Constants:
         of the group is decided by counting rows: squared entries may sum to almost one because of
         a single large weight.
         """
-        places, entries = self.places[members], like(self.entries(members), A)
+        components, entries = self.slots.positions[members], like(self.entries(members), A)
         products = entries[:, :, None] * entries[:, None, :]
-        same = places[:, :, None] == places[:, None, :]
+        same = components[:, :, None] == components[:, None, :]
         products = like(same, A) * products
-        alone = same.sum(axis=2) >= self._row_counts[places]
+        alone = same.sum(axis=2) >= self._row_counts[components]
         return products, like(alone[:, :, None], A) * products
 
     @property
     def _row_counts(self) -> np.ndarray:
         """The number of training rows of each constant; one more if not all rows are known."""
-        return np.bincount(self.places, minlength=len(self.totals)) + (not self.all_rows)
+        return np.bincount(self.slots.positions, minlength=len(self.totals)) + (not self.all_rows)
 
     def solve(self, members: np.ndarray, A: Array) -> Array:
         """Solve (I - N_gN_gᵀ) x = A for each group g of slots, without one-group constants."""
-        number, width, places = len(members), len(self.totals), self.places[members]
+        number, width, components = len(members), len(self.totals), self.slots.positions[members]
         entries = self.entries(members)
-        constants = (np.arange(number)[:, None] * width + places).reshape(-1)
+        constants = (np.arange(number)[:, None] * width + components).reshape(-1)
         mass = np.bincount(constants, (entries**2).reshape(-1), number * width)
         rows = np.bincount(constants, minlength=number * width)
         shared = rows < np.tile(self._row_counts, number)
         gain = np.where(shared, 1.0 / np.where(shared, 1.0 - mass, 1.0), 0.0)
         weights = like(entries[:, :, None], A)
-        inner = like(gain[:, None], A) * self._sums_by_place(members, weights * A)
+        inner = like(gain[:, None], A) * self._sums_by_constant(members, weights * A)
         return A + weights * namespace(A).reshape(take(inner, constants), A.shape)
 
-    def _sums_by_place(self, members: np.ndarray, D: Array) -> Array:
-        """Return the sums of the rows D of each group and place, (groups · places, columns).
+    def _sums_by_constant(self, members: np.ndarray, D: Array) -> Array:
+        """Return the sums of the rows D of each group and constant, (groups · constants, columns).
 
-        An example has one row for each place, so that the sums are over the examples of a group.
+        An example has one row for each constant, so that the sums are over the examples of a group.
         """
         xp, (number, size, columns), width = namespace(D), D.shape, len(self.totals)
         owners = self.slots.owners[members]
         item = np.cumsum(np.diff(owners, axis=1, prepend=owners[:, :1]) != 0, axis=1)
         items = int(item.max()) + 1
         first = (np.arange(number)[:, None] * items + item) * width
-        at = (first + self.places[members]).reshape(-1)
+        at = (first + self.slots.positions[members]).reshape(-1)
         rows = xp.reshape(D, (number * size, columns))
         if len(at) < number * items * width:
             rows = put(like(np.zeros((number * items * width, columns)), D), at, rows)

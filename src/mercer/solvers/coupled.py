@@ -78,7 +78,7 @@ def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
 def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | None) -> Array:
     """Return the centred and weighted outputs with one row per slot (example, output component)."""
     T = slots.split(output_rows.unweighted(output_rows.rows))
-    T = T if output_rows.mean is None else T - take(slots.means(T, weights), slots.places)
+    T = T if output_rows.mean is None else T - take(slots.means(T, weights), slots.positions)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 

@@ -83,7 +83,10 @@ class RidgeObjective:
         self.outside = None if self.complete else self.part.unfitted / alpha
 
     def slopes(self, value: float, B: Array, within: Array, beyond: Array | None) -> Slopes:
-        """Convert derivatives in the eigenbases of operator and Gram matrix to `Slopes`."""
+        """Return `Slopes` with symmetric derivatives, given B in the eigenbasis of the operator.
+
+        B is the derivative in the operator; the other arguments are those of `Slopes`.
+        """
         Q, xp = self.factorization.Q, self.xp
         B = (B + B.T) / 2.0
         if Q is not None:

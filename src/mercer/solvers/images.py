@@ -34,14 +34,14 @@ def with_images(problem: Problem) -> Problem:
 
 
 def image_refusal(problem: Problem, want: Want) -> str | None:
-    """Return the reason why symmetric copies cannot be added to the pairs; None if they can."""
+    """Return the reason why images (symmetric copies) cannot be added; None if they can."""
     sides = problem.inputs.items, problem.outputs.items
     arrays = all(map(is_array, sides))
     return None if arrays and problem.gathered is None else "symmetries are of arrays in memory"
 
 
 def images(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Add symmetric copies of all pairs to a problem, and factor it by a suitable solver."""
+    """Add images (symmetric copies) of all pairs to a problem, and factor it by another solver."""
     from .route import factor
 
     found = factor(with_images(problem), replace(want, moves=True))

@@ -48,7 +48,7 @@ class ProjectedInputs(NamedTuple):
         """Return the projections of the inputs with these positions, without prior variances."""
         rows, width = self.slots.of_items(inputs), self.slots.width
         positions = np.searchsorted(inputs, self.slots.owners[rows])
-        live = None if self.slots.live is None else positions * width + self.slots.places[rows]
+        live = None if self.slots.live is None else positions * width + self.slots.positions[rows]
         return ProjectedInputs(
             take(self.Z, rows), None, Slots(len(inputs), width, self.slots.repeats, live)
         )

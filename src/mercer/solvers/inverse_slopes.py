@@ -28,7 +28,7 @@ from .weights import DualWeights
 
 
 def uses_inverse(problem: Problem) -> bool:
-    """Return whether `inverse_slopes` supports a problem.
+    """Return whether `slopes_by_inverse` supports a problem.
 
     It supports exact inputs, with the identity as operator or a scalar kernel for each output
     component.
@@ -42,7 +42,7 @@ RidgeInverse = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
 function that converts a derivative in √w K √w + αI to those in the kernel parameters and in α."""
 
 
-def inverse_slopes(
+def slopes_by_inverse(
     problem: Problem, output_rows: OutputRows, alpha: float, criterion: str
 ) -> tuple[float, dict[str, Any]]:
     """Return the evidence or left-out error, and its derivatives by parameter name.

@@ -63,7 +63,7 @@ class TrainingWindows:
     @cached_property
     def landmarks(self) -> LandmarkWindows:
         """Landmark windows, drawn at random from all fields and grid points."""
-        return self.on_grids.draw(self.X, self.kernel.rank)
+        return self.on_grids.draw_windows(self.X, self.kernel.rank)
 
     @cached_property
     def moments(self) -> LandmarkMoments:

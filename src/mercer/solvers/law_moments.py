@@ -130,11 +130,11 @@ class LawRegression:
         return np.stack(errors, axis=1), violations
 
 
-def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return ‖found - truth‖ / ‖truth‖ for each row; infinite where `found` is not finite."""
+def _relative_errors(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return ‖predicted - truth‖ / ‖truth‖ for each row; infinite if `predicted` is not finite."""
     lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
     with np.errstate(over="ignore"):  # too large to be squared is infinite
-        errors = np.linalg.norm(found - truth, axis=1) / lengths
+        errors = np.linalg.norm(predicted - truth, axis=1) / lengths
     return np.where(np.isfinite(errors), errors, np.inf)
 
 

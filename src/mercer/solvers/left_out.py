@@ -99,7 +99,7 @@ class LeaveOneOut:
     ) -> Array:
         """Return the left-out residuals of groups of one size, (alphas, rows, directions).
 
-        `members` has one row of row numbers for each group.
+        `members` has the row numbers of each group, and R is that of `solve`.
         """
         part, flat = self.part, members.reshape(-1)
         E = part.spectrum.rows(flat)

@@ -250,7 +250,10 @@ def fields_at_once(stencil: Stencil, A: Array) -> int:
 
 
 def with_constants(values: Array, constants: Array) -> Array:
-    """Reshape law coefficients to (n, points, number); add `constants` to the first ones."""
+    """Return regression coefficients (n, points, number) from one row of `values` per point.
+
+    `constants` are added to the first coefficient, that of the regressor 1.
+    """
     C = namespace(values).reshape(values, (-1, constants.shape[0], values.shape[1]))
     C[:, :, 0] += constants
     return C

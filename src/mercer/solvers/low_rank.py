@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from .._base.arrays import Array, Items, dense, like, namespace, sliced, take
-from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
+from .._base.linalg import EPS, congruence, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
@@ -309,7 +309,7 @@ def low_rank_input_rows(problem: Problem) -> InputRows:
 
 def low_rank_spectrum(problem: Problem) -> LowRankSpectrum:
     """Return the low-rank input spectrum of a problem, computed on first use."""
-    return LowRankSpectrum(partial(low_rank_input_rows, problem), partial(moments_with, problem))
+    return LowRankSpectrum(partial(low_rank_input_rows, problem), partial(moments_for, problem))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -320,7 +320,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     return factor_separable(problem, spectrum, cache.output_rows(problem))
 
 
-def moments_with(problem: Problem, T: Array) -> tuple[InputRows, Array]:
+def moments_for(problem: Problem, T: Array) -> tuple[InputRows, Array]:
     """Return the moments UᵀU (in `InputRows`) and UᵀT of input coordinates U and targets T."""
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
@@ -350,7 +350,7 @@ def moments_in_blocks(
     found = moments_of_rows(rows, n, step, problem.inputs.kernel.on_vectors)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
-        uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W
+        uu, uv, u, origin = congruence(uu, W), W.T @ uv, u @ W, origin @ W
     about = u / problem.total if problem.intercept else -origin
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None

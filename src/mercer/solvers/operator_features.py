@@ -67,7 +67,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
 
     @property
     def factored(self) -> tuple[Array, Array]:
-        """The eigenvalues s of the moment ΨΨᵀ, and M = P diag(s)^{-1/2}, computed on first use."""
+        """Eigenvalues s of ΨΨᵀ, and its eigenvectors times s^{-1/2}, computed on first use."""
         if self.cached is None:
             s, P = eigh(self.map.normal(self.uu), "moment of the features")
             self.cached = s, P / namespace(s).sqrt(s)
@@ -92,7 +92,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
         return self.map.features(U if self.mean is None else U - self.mean)
 
     def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
-        """Return the squared norm of the features of each slot."""
+        """Return the squared norm of the features F of each slot of X."""
         xp = namespace(F)
         return xp.reshape(xp.sum(F * F, axis=2), (-1,))
 

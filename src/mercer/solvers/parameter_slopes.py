@@ -39,7 +39,7 @@ def parameter_slopes(
         "loo" for the left-out error (of groups if the problem has groups), or "evidence" for the
         negative log evidence.
     """
-    found = _with_operator(factorization, slopes(factorization, alpha, criterion))
+    found = _with_gram_terms(factorization, slopes(factorization, alpha, criterion))
     spectrum, side = factorization.parts[0].spectrum, factorization.problem.inputs
     AE = spectrum.E @ found.within
     AE = AE if found.beyond is None else AE + found.beyond
@@ -57,7 +57,7 @@ def parameter_slopes(
     return found.value, kernel | {RIDGE: found.alpha}
 
 
-def _with_operator(factorization: Factorization, found: Slopes) -> Slopes:
+def _with_gram_terms(factorization: Factorization, slopes: Slopes) -> Slopes:
     """Return slopes that include how the operator depends on the Gram matrix.
 
     See `gram_terms` of the operator.
@@ -65,14 +65,14 @@ def _with_operator(factorization: Factorization, found: Slopes) -> Slopes:
     spectrum, V = factorization.parts[0].spectrum, factorization.output_rows.rows
     EV = factorization.basis.to_coordinates(factorization.parts[0].projected)
     moments = spectral_moments(spectrum, V, EV)
-    within, beyond = found.within, found.beyond
+    within, beyond = slopes.within, slopes.beyond
     operator = factorization.problem.kernel.operator
-    for shift, M in operator.gram_terms(moments, found.operator):
+    for shift, M in operator.gram_terms(moments, slopes.operator):
         W = EV / (spectrum.s + shift)[:, None]
         within = within + W @ M @ W.T
         if beyond is not None:
             beyond = beyond + ((V - spectrum.E @ EV) / shift) @ M @ W.T
-    return replace(found, within=within, beyond=beyond)
+    return replace(slopes, within=within, beyond=beyond)
 
 
 def _slopes_by_landmarks(

@@ -379,7 +379,7 @@ class Part:
         b = self.b[direction]
         W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(self.spectrum.E)
         constants = self.spectrum.constants
-        return W + like(float(constants.levels[0]) * constants.entries(slice(None)), W)
+        return W + like(float(constants.new_entries[0]) * constants.entries(slice(None)), W)
 
     def prediction_change(
         self, projected: ProjectedInputs, rows: np.ndarray, e: Array, alpha: float
@@ -407,17 +407,17 @@ class Part:
         """
         if self.component_means is None:
             return 0.0
-        places, known = self.slots.places, np.zeros(self.slots.width, dtype=bool)
+        positions, known = self.slots.positions, np.zeros(self.slots.width, dtype=bool)
         if rows is None:
-            rows, first = np.arange(len(places)), np.full(self.slots.width, -1)
-            first[places[::-1]] = groups[::-1]
-            known[places[groups != first[places]]] = True
+            rows, first = np.arange(len(positions)), np.full(self.slots.width, -1)
+            first[positions[::-1]] = groups[::-1]
+            known[positions[groups != first[positions]]] = True
         else:
-            known[np.delete(places, rows)] = True
-        if known[places[rows]].all():
+            known[np.delete(positions, rows)] = True
+        if known[positions[rows]].all():
             return 0.0
         found = take(
-            self.component_means * like(~known[:, None], self.component_means), places[rows]
+            self.component_means * like(~known[:, None], self.component_means), positions[rows]
         )
         return found if self.spectrum.roots is None else found * take(self.spectrum.roots, rows)
 

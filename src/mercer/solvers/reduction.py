@@ -48,12 +48,12 @@ class Reduction:
         weights: np.ndarray | None,
         intercept: bool,
         where: Array,
-        places: np.ndarray | None = None,
+        components: np.ndarray | None = None,
     ) -> Reduction:
         """Return the reduction for rows with the given weights, with or without an intercept.
 
-        The intercept has one constant for each output component; `places` has the component of each
-        row, None for a single constant. `where` is an array with as many rows, whose library and
+        The intercept has one constant for each output component; `components` has that of each row,
+        None for a single constant. `where` is an array with as many rows, whose library and
         device the results have.
         """
         roots, order, lightest = None, np.arange(where.shape[0]), 1.0
@@ -63,10 +63,11 @@ class Reduction:
             lightest = float(weights.min() / weights.max())
         R = None
         if intercept:
-            xp, places = namespace(where), np.zeros_like(order) if places is None else places
-            first = np.unique(places[order], return_index=True)[1]
+            xp = namespace(where)
+            components = np.zeros_like(order) if components is None else components
+            first = np.unique(components[order], return_index=True)[1]
             order = np.concatenate([order[first], np.delete(order, first)])
-            N = places[order][:, None] == places[order][: len(first)]
+            N = components[order][:, None] == components[order][: len(first)]
             N = like(N if weights is None else N * np.sqrt(weights[order])[:, None], where)
             N = N / xp.sqrt(xp.sum(N * N, axis=0))
             R = N + like(np.eye(*N.shape), where)  # N is positive there: no digits cancel

@@ -45,7 +45,7 @@ def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if kernel.random_state is None:  # further fits of the model draw the same landmarks
         seed = check_random_state(None).randint(2**31 - 1)
         kernel = clone(kernel).set_params(random_state=seed)
-    if kernel.open:
+    if kernel.open_parameters:
         kernel = with_chosen_parameters(kernel, problem, output_rows)
     problem = replace(problem, kernel=kernel)  # so that models store the chosen parameters
     return factor_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)

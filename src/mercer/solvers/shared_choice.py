@@ -49,7 +49,7 @@ Position = dict[str, int]
 
 def with_chosen_parameters(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
     """Return the kernel with its open parameters chosen by mean squared left-out error."""
-    position = {name: START_POSITION[name] for name in kernel.open}
+    position = {name: START_POSITION[name] for name in kernel.open_parameters}
     first, last = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     stages = [first, last] if problem.n > first[0] else [(*last[:2], first[2])]
     for fields, rank, rounds in stages:

@@ -102,7 +102,7 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         map = KernelExpansion(problem.inputs.kernel, concatenated(values.images), coef)
         if not problem.intercept:
             return map, 0.0
-        return map, basis.at_all_shifts(fits[0][1] / basis.number**0.5)  # of the constant mode
+        return map, basis.repeat_over_shifts(fits[0][1] / basis.number**0.5)  # of the constant mode
 
     return Factorization(problem, problem.kernel, output_rows, parts, basis, join)
 
@@ -116,7 +116,7 @@ def _centred_outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
         return made
     xp = namespace(made.mean)
     by_shift = xp.reshape(take(made.mean, basis.by_shift.reshape(-1)), (-1, basis.n_orbits))
-    mean = basis.at_all_shifts(xp.mean(by_shift, axis=0))
+    mean = basis.repeat_over_shifts(xp.mean(by_shift, axis=0))
     return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
 
 
@@ -166,8 +166,8 @@ class FourierBasis(Basis):
         rows = xp.reshape(xp.matrix_transpose(values), (-1, n))
         return xp.matrix_transpose(take(rows, np.argsort(self.by_shift.reshape(-1))))
 
-    def at_all_shifts(self, values: Array) -> Array:
-        """Return an output that has the value of an orbit at all of its entries."""
+    def repeat_over_shifts(self, values: Array) -> Array:
+        """Return an output whose entries have the value of their orbit, given one per orbit."""
         every = namespace(values).concat([values] * self.number)
         return take(every, np.argsort(self.by_shift.reshape(-1)))
 
@@ -285,7 +285,7 @@ class ShiftedKernelModes:
         return self.last_inputs[1]
 
     def prior_variances(self, A: Items) -> Array:
-        """Return the Fourier modes over shifts of k(a, shifted a), (*modes, inputs)."""
+        """Return the Fourier modes of k(a, shifted a) over the shifts of a, (*modes, inputs)."""
         if self.last_inputs[0] is not A or self.last_inputs[2] is None:
             found = []
             for moved in self._shifted(A):

@@ -44,7 +44,7 @@ class SlotGram:
         K = self.kernel.gram(self.X).matrix()
         self.means = self.slots.means(K, self.weights) if self.intercept else None
         self.largest = float(namespace(K).max(namespace(K).linalg.diagonal(K)))
-        self.reduction = Reduction.of(self.weights, self.intercept, K, self.slots.places)
+        self.reduction = Reduction.of(self.weights, self.intercept, K, self.slots.positions)
         return self.reduction.reduce_gram(K)
 
     def project(self, A: Items, prior: bool) -> tuple[Array, Array | None, Slots]:
@@ -57,7 +57,7 @@ class SlotGram:
         own = diagonal(self.kernel, A) if prior else None
         if self.means is not None:
             own = None if own is None else self._centred_variances(own, K, slots)
-            K = K - take(self.means, slots.places)
+            K = K - take(self.means, slots.positions)
         return K, own, slots
 
     def _centred_variances(self, variances: Array, K: Array, slots: Slots) -> Array:
@@ -68,16 +68,16 @@ class SlotGram:
         xp, transpose = namespace(K), namespace(K).matrix_transpose
         across = transpose(self.slots.means(transpose(K), self.weights))  # (rows, width)
         level = self.slots.means(transpose(self.means), self.weights)
-        at = like(np.eye(slots.width)[slots.places], K)
+        at = like(np.eye(slots.width)[slots.positions], K)
         variances = variances - 2.0 * xp.sum(across * at, axis=1)
-        return variances + take(xp.linalg.diagonal(level), slots.places)
+        return variances + take(xp.linalg.diagonal(level), slots.positions)
 
     def dual_coefficients(self, T: Array, ridge: float) -> Array:
         """Return (G + ridge · I)⁻¹ T by Cholesky factors of coupled blocks, without constants."""
-        C, w, places = T + 0.0, self.weights, self.slots.places
-        for rows, G in self.kernel.gram(self.X).parts():
+        C, w, positions = T + 0.0, self.weights, self.slots.positions
+        for rows, G in self.kernel.gram(self.X).diagonal_blocks():
             weights = None if w is None else w[rows]
-            reduction = Reduction.of(weights, self.intercept, G, places[rows])
+            reduction = Reduction.of(weights, self.intercept, G, positions[rows])
             factor = factor_with_ridge(reduction.reduce_gram(G), ridge)
             solved = factor.solve(reduction.reduce_rows(take(T, rows)))
             C = put(C, rows, reduction.expand_rows(solved))
@@ -98,7 +98,7 @@ class SlotGram:
         GA = self.kernel.gram(self.X).apply(A)
         if not self.intercept:
             return GA
-        return GA - take(self.slots.means(GA, self.weights), self.slots.places)
+        return GA - take(self.slots.means(GA, self.weights), self.slots.positions)
 
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:

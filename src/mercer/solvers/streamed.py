@@ -93,11 +93,11 @@ class StreamMoments:
             rows = centred_rows(map, problem.inputs.items, w, moment.mean)
             return replace(moment, rows=rows, weights=w)
 
-        def moments_with(T: Array) -> tuple[InputRows, Array]:
+        def moments_for(T: Array) -> tuple[InputRows, Array]:
             """Return the moments UᵀU (in `InputRows`) and UᵀV of all pairs; T is not used."""
             return replace(moment, moment=m.uu + 0.0), m.vu.T
 
-        return LowRankSpectrum(sampled_rows, moments_with)
+        return LowRankSpectrum(sampled_rows, moments_for)
 
     def factorization(
         self,

@@ -137,7 +137,10 @@ class WindowSpectrum(FeatureSpectrum):
         return K if self.moments.means is None else K - self.moments.means
 
     def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
-        """Return the kernel of each window with itself, after centring the landmark features."""
+        """Return the prior variance of each window of fields X, with features F and rows E.
+
+        It is the kernel of the window with itself after centring the landmark features.
+        """
         xp, moments = namespace(F), self.moments
         K = F if moments.means is None else F + moments.means
         own = self.on_grids.diagonal(like(X, F))
