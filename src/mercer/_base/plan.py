@@ -156,7 +156,7 @@ class Sizes:
         return PLANNED_FRACTION * _memory.available()
 
     def largest_rank(self, free: float | None = None) -> int:
-        """Return the largest rank whose low-rank fit needs at most `free` bytes."""
+        """Return the largest rank whose low-rank fit needs at most `free` bytes (or `self.free`)."""
         room = self.free if free is None else free
         return min(self.n, int(room / (8.0 * self._number_of_panels() * self.n)))
 
@@ -226,8 +226,8 @@ class Sizes:
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
     """Raise an error if an exact fit of n pairs needs more memory than is free.
 
-    The fit needs `squares` n × n matrices. `where` is an array on the device that computes, or the
-    device's name.
+    The fit needs `squares` n × n matrices. `of` is the word for pairs in the message. `where` is an
+    array on the device that computes, or the device's name.
     """
     needed = 8.0 * squares * n * n
     if needed <= GRANTED_BYTES:

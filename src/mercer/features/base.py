@@ -98,7 +98,7 @@ class FeatureMap(BaseEstimator):
 
 
 def check_width(found: int, expected: int, kernel: Kernel) -> None:
-    """Raise a ValueError unless the number of features `found` is the one from fit."""
+    """Raise a ValueError unless `found` features are as many as the `expected` ones of the fit."""
     if found != expected:
         raise ValueError(
             f"these items have {found} features under {kernel}, but {expected} features are "

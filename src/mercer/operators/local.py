@@ -252,7 +252,7 @@ class Local(ComponentKernel):
 
         It has the derivatives of Σ_ij C_ij k(x_i, x_j) by name, for the kernel k on neighbourhood
         number `label`: the chain rule through the items √ω ∘ x. `own` has the values of the
-        parameters.
+        parameters, and `flat` the fields as vectors.
         """
         if not own or self.roots_ is None:
             return {}

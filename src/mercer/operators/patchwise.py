@@ -90,7 +90,10 @@ class Patchwise(Local):
 
 
 def _image_shape(shape: Any, pixels: int, name: str, side: str) -> tuple[int, int]:
-    """Return the checked height and width of images; None stands for square images."""
+    """Return the checked height and width of images; a shape of None means square ones.
+
+    For messages, `name` is the parameter with the shape, and `side` is "input" or "output".
+    """
     if shape is None and isqrt(pixels) ** 2 == pixels:
         return isqrt(pixels), isqrt(pixels)
     if shape is None:

@@ -62,7 +62,7 @@ def window_offsets(
     """Return the offsets in a window, and whether each axis is relative to its centre.
 
     Along the axes that outputs also have, a window reaches `radius` around its centre, in steps of
-    the input grid. Along other axes it contains all grid points.
+    the input grid (None: as far as the grid). Along other axes it contains all grid points.
     """
     relative = np.array([name in outputs.axes for name in inputs.axes])
     if inputs.points is not None:
@@ -83,7 +83,10 @@ def window_offsets(
 
 
 def _axis_offsets(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
-    """Return a window's offsets along one axis, or the grid's coordinates if not `relative`."""
+    """Return a window's offsets along one axis, or the grid's coordinates if not `relative`.
+
+    Offsets reach up to `radius`; None for the whole length of the grid.
+    """
     n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
     if not relative:
         return start + h * np.arange(n)

@@ -104,7 +104,10 @@ class LeftOutSets:
     def calibrated(
         cls, kernel: Kernel, y: Items, points: Embedding, labels: np.ndarray, intervals: bool = True
     ) -> LeftOutSets:
-        """Return sets calibrated on left-out points of outputs y, with group `labels`."""
+        """Return sets calibrated on left-out points of outputs y, with group `labels`.
+
+        `intervals` is that of `of`.
+        """
         weights = row_weights(labels)
         if not kernel.predicts_directly:
             score = CandidateScore(kernel, y, labels=_left_out_groups(points))

@@ -220,7 +220,7 @@ class JackknifeRadii(Reducible):
         By the triangle inequality, applied to each location of a band: an output of the jackknife+
         set is within score · unit + ‖change of the prediction‖ of the prediction for more than
         1 - level of the left-out models, the same ones at all locations. The half-width is an upper
-        bound, not the smallest possible one.
+        bound, not the smallest possible one. `sizes` are those changes, and a `unit` of None is 1.
         """
         joint = sizes.ndim == 3 and self.scores.ndim == 1  # one score for all locations
         scores = self.scores[:, None] if joint else self.scores

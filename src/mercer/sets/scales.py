@@ -97,6 +97,7 @@ def _added_variance(H: np.ndarray, W: np.ndarray, labels: np.ndarray | None) -> 
     """Return the variance added by leaving out each example's group, (inputs, examples).
 
     `H` and `W` have the weights of examples in predictions at training and at new inputs.
+    `labels` are the groups; None if each example is left out alone.
     """
     added = W * solve_diagonal_blocks(np.eye(len(H)) - H, W.T, labels).T
     return added if labels is None else added @ (labels[:, None] == labels[None, :])

@@ -36,7 +36,10 @@ def rows_by_category(names: list) -> dict[Any, np.ndarray]:
 
 
 def fewest_groups(names: list | None, labels: np.ndarray) -> float:
-    """Return the least number of groups in a category; a split group counts in fractions."""
+    """Return the least number of groups in a category; a split group counts in fractions.
+
+    `names` has the category of each row; None for a single category.
+    """
     mass = row_mass(labels)
     if names is None:
         return float(mass.sum())

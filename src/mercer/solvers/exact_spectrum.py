@@ -272,7 +272,7 @@ class ExactSpectrum(InputSpectrum):
         return int(b.shape[0]) * self.determinant
 
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
-        """Project new inputs on the eigenvectors of the training Gram matrix."""
+        """Project new inputs on the training eigenvectors; `prior` adds prior variances."""
         basis = self.factored[1]  # first: this computes the means of kernel values
         K, own, slots = self.gram.project(X, prior)
         if self.determinant is None:
@@ -290,7 +290,7 @@ class ExactSpectrum(InputSpectrum):
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
     def solve(self, part: Part, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the fitted map of a `Part`, and its mean over the training inputs.
+        """Return the fitted map of a `Part`, and its mean; Q is as in `InputSpectrum.solve`.
 
         A Cholesky factor replaces the spectrum where that is possible.
         """

@@ -264,7 +264,10 @@ class Factorization:
     def residuals(
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
     ) -> Iterator[Array]:
-        """Yield outputs minus left-out predictions for each alpha, as arrays (n, directions)."""
+        """Yield outputs minus left-out predictions for each alpha, as arrays (n, directions).
+
+        The parameters are those of `left_out`.
+        """
         if self.method is not None:
             yield from self.method.residuals(alphas)
             return

@@ -334,7 +334,10 @@ def moments_for(problem: Problem, T: Array) -> tuple[InputRows, Array]:
 def moments_in_blocks(
     problem: Problem, map: FeatureMap, sample: np.ndarray, T: Array
 ) -> tuple[InputRows, Array]:
-    """Return the moments UᵀU (in `InputRows`) and UᵀT, with U computed in blocks of examples."""
+    """Return the moments UᵀU (in `InputRows`) and UᵀT, with U computed in blocks of examples.
+
+    `sample` has the numbers of examples, whose mean is near that of all.
+    """
     X, n = problem.inputs.items, problem.n
     unprojected, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted

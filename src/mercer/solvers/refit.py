@@ -116,7 +116,7 @@ class Refit(SolutionMethod):
     def _spectrum_of_fold(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """Return the input spectrum without a fold, and the projected inputs of the fold.
+        """Return the input spectrum of the examples `train`, and the projected inputs of `test`.
 
         Landmarks and length scales are held fixed: they are those of the fit to all examples.
         """

@@ -145,7 +145,7 @@ def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factoriz
 
 
 def check_name(solver: Any, problem: Problem | None = None) -> None:
-    """Raise an error if `solver` does not exist or does not support the kernel of a problem."""
+    """Raise an error if `solver` does not exist or does not support the kernel of `problem`."""
     iterative = isinstance(solver, BlockConjugateGradient)
     names = dict.fromkeys(SEPARABLE_NAMES + COUPLED_NAMES)
     if not iterative and solver not in names:

@@ -59,7 +59,10 @@ def with_chosen_parameters(kernel: Shared, problem: Problem, output_rows: Output
 
 
 def coordinate_descent(search: SharedSearch, position: Position, rounds: int) -> Position:
-    """Minimise the risk over the parameter grid, one parameter at a time; return the position."""
+    """Minimise the risk over the parameter grid, one parameter at a time; return the position.
+
+    Each of at most `rounds` rounds goes through all parameters.
+    """
     best = search.risk(position)
     for _ in range(rounds):
         before = position
@@ -77,7 +80,7 @@ def coordinate_descent(search: SharedSearch, position: Position, rounds: int) ->
 def line_search(
     search: SharedSearch, position: Position, name: str, step: int, best: float
 ) -> tuple[Position, float]:
-    """Move the parameter `name` by `step` while the risk decreases; return position and risk."""
+    """Move `name` by `step` while the risk falls below `best`; return the position and risk."""
     while 0 <= position[name] + step < len(GRIDS[name]):
         moved = position | {name: position[name] + step}
         risk = search.risk(moved)

@@ -94,7 +94,7 @@ class SlotGram:
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
 
     def gram_times(self, A: Array) -> Array:
-        """Return the Gram matrix times A; with an intercept, minus means of components."""
+        """Return the Gram matrix times A; with an intercept, minus the mean of each component."""
         GA = self.kernel.gram(self.X).apply(A)
         if not self.intercept:
             return GA

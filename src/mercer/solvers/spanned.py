@@ -170,7 +170,10 @@ class SpanMoments:
         return found / (rest * rest)
 
     def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
-        """Return the squared norms of left-out residuals if groups are left out together."""
+        """Return the squared norms of left-out residuals if groups are left out together.
+
+        `shrunk` is that of `_sqlengths_of_rows`.
+        """
         xp = namespace(shrunk)
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for rows in (rows for same in members_by_size(groups) for rows in same):

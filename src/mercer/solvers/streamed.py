@@ -106,7 +106,7 @@ class StreamMoments:
         output_rows: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
-        """Return the factorisation of the stream; `alpha` is the ridge of a learnt operator."""
+        """Return the factorisation of the stream, with an operator learnt at `alpha` if given."""
         m = moments = self.moments
         EV: Any = partial(self._projected_outputs, spectrum)
         if problem.kernel.operator.uniform is None:  # else one solution does not need the spectrum
@@ -201,13 +201,13 @@ class LeftOutSums:
         return cls(spectrum.without_training_rows(), outputs, factorization.output_rows.mean, found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums over the given pairs, one number per trial and ridge."""
+        """Return the sums over pairs (X, y) with weights w, one number per trial and ridge."""
         slices = blocks(count(y), SAMPLE_ROWS)
         batches = [(sliced(X, r), sliced(y, r), None if w is None else w[r]) for r in slices]
         return np.sum([self._sums(*batch) for batch in batches], axis=0)
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums of squared left-out residuals over one block of pairs."""
+        """Return the sums of squared left-out residuals over a block of pairs with weights w."""
         spectrum = self.spectrum.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
