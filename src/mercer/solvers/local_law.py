@@ -162,7 +162,7 @@ class Stencil:
         return weights + (1.0 + mean) / weights.shape[2], C[:, :, 0]
 
     def violations(self, C: Array, Y: Array) -> np.ndarray:
-        """Return the relative residual of each output field (n, size) in a law with coefficients C."""
+        """Return the relative residual of each field Y (n, size) in a law with coefficients C."""
         xp, (weights, constants) = namespace(C), self.equation(C)
         outputs = self.at_points(Y)
         rest = host(outputs - xp.sum(weights * self.neighbour_values(Y), axis=2) - constants)

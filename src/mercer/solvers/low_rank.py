@@ -239,7 +239,7 @@ class LowRankSpectrum(InputSpectrum):
         other.cached = self.s, self.P, E
         return other
 
-    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:
+    def at_inputs(self, X: Items, weights: np.ndarray | None) -> LowRankSpectrum:
         """Return a copy whose rows are those of the inputs X, with the given sample weights."""
         other = LowRankSpectrum(None)
         rows = centred_rows(self.input_rows.map, X, weights, self.mean)

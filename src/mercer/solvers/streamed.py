@@ -208,7 +208,7 @@ class LeftOutSums:
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums of squared left-out residuals over a block of pairs with weights w."""
-        spectrum = self.spectrum.at_pairs(X, w)
+        spectrum = self.spectrum.at_inputs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
         found = []
