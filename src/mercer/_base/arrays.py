@@ -289,7 +289,7 @@ def dense(A: Array) -> Array:
     return A.toarray() if sparse.issparse(A) else A
 
 
-def canonical(A: Any) -> sparse.csr_array:
+def canonical_csr(A: Any) -> sparse.csr_array:
     """Return a matrix in CSR format without duplicates, stored zeros or unsorted rows.
 
     Compiled loops read the stored entries, and those of scikit-learn sort them in place.

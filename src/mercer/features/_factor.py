@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -57,13 +56,13 @@ class Factor:
         """The trace error tr(K - UUᵀ) / tr K of the factor."""
         return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
 
-    def residual_block(self, index: Any) -> Array:
+    def residual_block(self, index: Array) -> Array:
         """Return the rows and columns of the residual K - UUᵀ at the items `index`."""
         chosen, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(chosen, chosen))
         return left - rows @ rows.T
 
-    def columns(self, index: Any) -> Array:
+    def columns(self, index: Array) -> Array:
         """Return the columns of the residual K - UUᵀ at the items `index`."""
         landmarks, known = take(self.A, index), take(self.rows, index)
         G = [
@@ -72,7 +71,7 @@ class Factor:
         ]
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
 
-    def grow(self, index: Any) -> None:
+    def grow(self, index: Array) -> None:
         """Add the items `index` as pivots, and compute their columns of the factor U."""
         if is_foreign(self.U) or not self.kernel.on_vectors:
             G = self.columns(index)
@@ -109,7 +108,7 @@ class Factor:
             left = self.residual[rows] - np.einsum("ij,ij->i", new, new)
             self.residual[rows] = np.maximum(left, 0.0)
 
-    def _append_columns(self, index: Any, new: Array) -> None:
+    def _append_columns(self, index: Array, new: Array) -> None:
         """Append the columns `new` of U for the pivots `index`; update the residual diagonal."""
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
@@ -117,7 +116,7 @@ class Factor:
         self.residual = xp.where(left > 0, left, xp.zeros_like(left))
         self._record_pivots(index)
 
-    def _record_pivots(self, index: Any) -> None:
+    def _record_pivots(self, index: Array) -> None:
         """Record the items `index` as pivots, and set their residuals to zero."""
         for i in index:
             self.residual[int(i)] = 0.0

@@ -148,7 +148,7 @@ class RankedScore(ListScore):
         ]
 
 
-def label_positions(lists: Sequence[list], space: Any) -> np.ndarray:
+def label_positions(lists: Sequence[list], space: Space) -> np.ndarray:
     """Return whether each label has each position in a list of rankings, for each of `lists`.
 
     The shape is (lists, labels, positions). The true positions of all labels are among these

@@ -98,7 +98,7 @@ def size(a_set: list | Ball | Band) -> float:
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 
 
-def in_output_form(sets: Any, model: Any) -> Sequence:
+def in_output_form(sets: Sequence, model: Any) -> Sequence:
     """Convert the outputs in sets to the type and shape of the outputs that the model predicts."""
     if isinstance(sets, Bands):
         return Bands(host(model._restored(sets.lower)), host(model._restored(sets.upper)))

@@ -12,7 +12,7 @@ def row_mass(labels: np.ndarray) -> np.ndarray:
     return 1.0 / np.bincount(labels)[labels]
 
 
-def row_weights(labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+def row_weights(labels: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
     """Return the calibration weights of all rows, or of the rows of one category.
 
     Each of K groups has the weight 1 / (K + 1), divided equally among its rows. The remaining

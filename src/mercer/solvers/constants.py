@@ -83,10 +83,10 @@ class Constants:
     # -- groups of rows that are left out ---------------------------------------------------------
 
     def blocks(self, members: np.ndarray, A: Array) -> tuple[Array, Array]:
-        """Return the projector NNᵀ over groups of rows, and its part from one-group constants.
+        """Return the blocks of NNᵀ over groups of rows, and their parts from one-group constants.
 
-        `members` holds the rows of each group, (groups, size). Whether a constant has rows outside
-        of the group is decided by counting rows: squared entries may sum to almost one because of
+        `members` holds the rows of each group, (groups, size). Whether a constant has rows in one
+        group only is decided by counting rows: squared entries may sum to almost one because of
         a single large weight.
         """
         components, entries = self.slots.positions[members], like(self.entries(members), A)
@@ -102,7 +102,7 @@ class Constants:
         return np.bincount(self.slots.positions, minlength=len(self.totals)) + (not self.all_rows)
 
     def solve(self, members: np.ndarray, A: Array) -> Array:
-        """Solve (I - N_gN_gᵀ) x = A for each group g of slots, without one-group constants."""
+        """Solve (I - N_gN_gᵀ) x = A_g for each group g of rows, without one-group constants."""
         number, width, components = len(members), len(self.totals), self.slots.positions[members]
         entries = self.entries(members)
         constants = (np.arange(number)[:, None] * width + components).reshape(-1)

@@ -14,7 +14,7 @@ from .._base.folds import fold_rows
 from .._base.linalg import PositiveDefinite, add_ridge
 from ..features import FeatureMap
 from ..operators import Moments
-from .local_law import Stencil, fields_at_once, with_constants
+from .local_law import Stencil, fields_at_once, law_coefficients
 
 DAMPED = 0.02
 """The ratio of the damping to the squared violation of the law by left-out fields."""
@@ -121,7 +121,7 @@ class LawRegression:
         """
         X, Y = take(self.X, fields), take(self.Y, fields)
         U = self.features.transform(self.stencil.windows(X))
-        C = [with_constants(U @ law.weights, law.constants) for law in laws]
+        C = [law_coefficients(U @ law.weights, law.constants) for law in laws]
         violations = np.stack([self.stencil.violations(one, Y) for one in C], axis=1)
         damping = zip(C, damping_of(violations), strict=True)
         errors = [

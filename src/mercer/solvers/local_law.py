@@ -181,7 +181,7 @@ class Stencil:
         values = np.append(-weights[self.neighbours.inside], np.ones(self.points))
         return csr_array((values, self.sparsity_pattern), shape=(self.points,) * 2).tocsc()
 
-    def solve(self, C: Array, damping: Any) -> np.ndarray:
+    def solve(self, C: Array, damping: float | np.ndarray) -> np.ndarray:
         """Return the fields (n, size) that satisfy the laws with coefficients C, one per field.
 
         C has the shape (n, points, number of coefficients).
@@ -238,7 +238,7 @@ class LocalLawMap(FeatureMap):
         predictions = []
         for rows in blocks(count(A), fields_at_once(stencil, fields)):
             values = self.law.transform(stencil.windows(fields[rows, ...]))
-            C = with_constants(values, like(self.constant, fields))
+            C = law_coefficients(values, like(self.constant, fields))
             predictions.append(stencil.solve(C, self.damping))
         Y = self.unit * np.concatenate(predictions)
         return like(Y, A) if is_foreign(A) else Y
@@ -249,7 +249,7 @@ def fields_at_once(stencil: Stencil, A: Array) -> int:
     return max(1, (DEVICE_ROWS if is_foreign(A) else WINDOW_ROWS) // stencil.points)
 
 
-def with_constants(values: Array, constants: Array) -> Array:
+def law_coefficients(values: Array, constants: Array) -> Array:
     """Return regression coefficients (n, points, number) from one row of `values` per point.
 
     `constants` are added to the first coefficient, that of the regressor 1.

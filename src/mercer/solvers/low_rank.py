@@ -361,7 +361,7 @@ def moments_in_blocks(
     return inputs, uv - np.outer(about, found.v)
 
 
-def ridge(moments: Moments, B: Any, alpha: float) -> Array:
+def ridge(moments: Moments, B: Array, alpha: float) -> Array:
     """Return the ridge coefficients (p, q) of g(x) = u(x) @ coef, from moments.
 
     Parameters

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, blocks, like, namespace, sliced, take
 from .._base.linalg import eigh
 from .._base.memory import ROWS
+from ..features import RandomOperatorFourier
 from ..operators import Moments
 from ..operators.slots import Slots
 from ..problem import Problem, Want
@@ -56,7 +57,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
     cached: Any = None
     """The value of `factored` once it is computed."""
 
-    def __init__(self, map: Any, problem: Problem, V: Array):
+    def __init__(self, map: RandomOperatorFourier, problem: Problem, V: Array):
         slots = Slots(*V.shape)
         super().__init__(problem.inputs.items, slots, problem.weights, problem.intercept, V)
         self.map, moments = map, _moments(map, problem, V)
@@ -108,7 +109,7 @@ class OperatorFeatureSpectrum(FeatureSpectrum):
         return other
 
 
-def _moments(map: Any, problem: Problem, V: Array) -> Moments:
+def _moments(map: RandomOperatorFourier, problem: Problem, V: Array) -> Moments:
     """Return the moments of input features and outputs V of a problem, summed over blocks."""
     total: Any = None
     for rows in blocks(problem.n, ROWS):

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from .._base.arrays import (
     Array,
     Items,
-    canonical,
+    canonical_csr,
     count,
     has_columns,
     host,
@@ -108,7 +108,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
             f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
         )
     refuse_empty(count(Y), name)
-    Y = canonical(Y) if issparse(Y) else Y
+    Y = canonical_csr(Y) if issparse(Y) else Y
     values = Y.data if issparse(Y) else host(Y)
     wrong = (values != 0) & (values != 1)
     if wrong.any():

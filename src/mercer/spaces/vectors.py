@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 from .._base.arrays import (
     Array,
     Items,
-    canonical,
+    canonical_csr,
     cells_of,
     has_columns,
     is_array,
@@ -73,7 +73,7 @@ class Vectors(Space):
             refuse_masked(A, name)
             if (accept_sparse or fill) and issparse(A):
                 A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-                return A.toarray() if fill else canonical(A)
+                return A.toarray() if fill else canonical_csr(A)
             if is_foreign(A):
                 A = _foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
