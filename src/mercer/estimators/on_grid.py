@@ -57,7 +57,7 @@ def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) 
         inputs = _input_grid(kernel, tuple(X.shape[1:]), grid)
         sizes = dict(zip(inputs.axes, inputs.shape, strict=True))
     outputs = _output_grid(grid, kernel.output_grid, sizes)
-    values = map.on(X, inputs, outputs)
+    values = map.predict_on(X, inputs, outputs)
     offset = model.points_.offset
     if offset is not None:
         offset = kernel.output_grid.split(offset[None, :])

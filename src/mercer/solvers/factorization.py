@@ -179,7 +179,7 @@ class Factorization:
         return 1 if self.images is None else self.images.n // self.problem.n
 
     def _parts_at(self, ridge: float | None) -> Iterator[Part]:
-        """Yield the parts, factored for one ridge only if this is faster; None for all ridges."""
+        """Yield the parts, factored for this ridge alone if that is faster; None for all ridges."""
         if self.method is not None:
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "

@@ -55,7 +55,7 @@ class DualWeights(FeatureMap):
 
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
-        """Create the map for an exact problem whose operator is a multiple of the identity."""
+        """Return the weights of an exact problem whose operator is a multiple of the identity."""
         side, alpha = problem.inputs, alpha / problem.operator_scale
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 

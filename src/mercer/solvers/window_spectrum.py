@@ -174,9 +174,9 @@ class LandmarkFieldMap(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Return the predicted fields on the training grid, one row per input."""
         kernel = self.kernel
-        return kernel.output_grid.fill(self.on(A, kernel.input_grid, kernel.output_grid))
+        return kernel.output_grid.fill(self.predict_on(A, kernel.input_grid, kernel.output_grid))
 
-    def on(self, A: Items, inputs: Grid, outputs: Grid) -> Array:
+    def predict_on(self, A: Items, inputs: Grid, outputs: Grid) -> Array:
         """Return predictions on the grid `outputs`, from fields A on the grid `inputs`.
 
         The result has the shape (n, unmasked grid points, channels).
