@@ -147,10 +147,10 @@ def moments_of_rows(
         The precision of products within a block.
     """
 
-    def total(parts: Iterable[slice]) -> list[Array]:
+    def total(slices: Iterable[slice]) -> list[Array]:
         """Return the moments of the given slices of rows, as a list of arrays."""
         uu, rest = None, list[Array]()
-        for part in parts:
+        for part in slices:
             U, V, roots = rows(part)
             xp = namespace(U, V)
             sums = [xp.sum(roots * U, axis=0), xp.sum(roots * V, axis=0)]

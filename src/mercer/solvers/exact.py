@@ -89,7 +89,7 @@ def factor_separable(
 
 
 def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
-    """Return the moments with inputs in the eigenbasis E of `spectrum`; EV is EᵀV for outputs V."""
+    """Return the moments of outputs V and of inputs in the eigenbasis E; EV is EᵀV."""
     if spectrum.complete:
         return SpectralMoments(spectrum.total, EV, spectrum.s)
     vu = (EV * namespace(EV).sqrt(spectrum.s)[:, None]).T

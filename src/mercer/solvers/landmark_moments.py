@@ -148,7 +148,7 @@ class LandmarkMoments:
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
-        """Eigenvalues of the low-rank Gram matrix of all windows, and the map from k to E.
+        """Eigenvalues of the low-rank Gram matrix of all windows, and `FeatureSpectrum.M`.
 
         They are computed from the eigenvectors of the moment L⁻¹A L⁻ᵀ of whitened kernel values.
         """

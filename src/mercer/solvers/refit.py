@@ -104,7 +104,7 @@ class Refit(SolutionMethod):
         return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
-        """Return a `Refit` without the masked examples, and their projected inputs and indices."""
+        """Return a `Refit` without the examples of the mask `out`, their projections and indices."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         training = self.problem.subset(train)
         spectrum, Z = self._spectrum_of_fold(train, test, training.weights)
@@ -240,7 +240,7 @@ class RobustRefit(Refit):
 
 
 def _with_outputs(base: Factorization, output_rows: OutputRows) -> Factorization:
-    """Return a copy of a factorisation with other outputs and the same operator."""
+    """Return a copy of the factorisation `base` with other outputs and the same operator."""
     (part,) = base.parts
     T = base.to_directions(output_rows.rows)
     inside = part.spectrum.E.T @ T
