@@ -101,7 +101,7 @@ class ConditionalCovariance(Operator):
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return eigenvalues (with rounding errors set to zero) and eigenvectors of the operator."""
+        """Return eigenvalues (rounding errors set to zero) and eigenvectors of the operator."""
         size = moments.total_variance
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 

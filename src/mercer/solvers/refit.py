@@ -104,7 +104,7 @@ class Refit(SolutionMethod):
         return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
-        """Return a `Refit` without the examples of the mask `out`, their projections and indices."""
+        """Return a `Refit` without the examples masked by `out`, their projections and indices."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         training = self.problem.subset(train)
         spectrum, Z = self._spectrum_of_fold(train, test, training.weights)
@@ -191,7 +191,7 @@ class RobustRefit(Refit):
         return self._factor_shortened(1.0)
 
     def _factor_shortened(self, alpha: float) -> Factorization:
-        """Return the factorisation of the shortened outputs; the operator counts the weights."""
+        """Return the factorisation of shortened outputs, with an operator of weighted moments."""
         problem, spectrum, outputs = self.problem, self.spectrum, self.shortened_outputs
         if self.weights is None:
             return factor_separable(problem, spectrum, outputs, alpha)
