@@ -96,7 +96,10 @@ class OperatorKernel(BaseEstimator):
         raise NotSupported(f"{type(self).__name__} is not a scalar kernel times an operator")
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
-        """Determine parameters, such as a length scale, from inputs X and output coordinates V."""
+        """Determine parameters, such as a length scale, from inputs X and output coordinates V.
+
+        `weights` are the sample weights; None for equal weights.
+        """
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
     def fit_centred(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:

@@ -296,6 +296,6 @@ def _centred_gram(K: Array, weights: np.ndarray | None) -> Array:
 
 
 def _mean_weights(A: Array, weights: np.ndarray | None) -> Array:
-    """Return the weights of the rows of A in their mean, in the library of A."""
+    """Return the weights of the rows of A in their mean, as an array like A; None is equal."""
     w = np.ones(int(A.shape[0])) if weights is None else weights
     return like(w / w.sum(), A)

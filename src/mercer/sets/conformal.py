@@ -167,7 +167,8 @@ class ConformalSets(FromFile, BaseEstimator):
         X, y
             Pairs, as the model takes them.
         groups
-            A label for each pair. The guarantee is then for a random input of a new group.
+            A label for each pair; None if each pair is a group. The guarantee is for a random input
+            of a new group.
         context
             What else is known of each input, for models that take a context
             (`SequenceTransducer`).

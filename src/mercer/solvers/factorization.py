@@ -85,7 +85,7 @@ class LeftOut:
     embed: Callable[[], Embedding] = field(repr=False)
 
     def risk(self, weights: np.ndarray | None = None) -> float:
-        """Return the (weighted) mean of the squared left-out errors."""
+        """Return the mean of the squared left-out errors, weighted if `weights` are given."""
         xp = namespace(self.sqlengths)
         if weights is None:
             return float(xp.mean(self.sqlengths))

@@ -145,7 +145,7 @@ class Part:
         return problem.groups if one_row_each else problem.left_out_labels[self.slots.owners]
 
     def sum_log_weights(self, weights: np.ndarray | None) -> float:
-        """Return the sum of the logarithms of the sample weights of all rows."""
+        """Return the sum of the logarithms of the sample weights of all rows; 0 for None."""
         if weights is None:
             return 0.0
         return float(np.log(weights[self.slots.owners]).sum())

@@ -94,8 +94,9 @@ def low_rank_preconditioner(
 ) -> Preconditioner:
     """Return the inverse of a Nyström approximation of the Gram matrix plus ridge.
 
-    It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS. With the square
-    roots of weights as a column, G stands for roots · G · rootsᵀ, entry by entry.
+    It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS. `rank` is their
+    number; None for 6 √(number of slots). With `roots`, the square roots of the weights as a
+    column, G stands for roots · G · rootsᵀ, entry by entry.
 
     Notes
     -----

@@ -128,7 +128,7 @@ class Reduction:
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
-    """Return the weighted mean of the rows of A."""
+    """Return the mean of the rows of A; `weights` of None are equal."""
     if weights is None:
         return namespace(A).mean(A, axis=0)
     return like(weights / weights.sum(), A) @ A

@@ -201,7 +201,7 @@ class LeftOutSums:
         return cls(spectrum.without_training_rows(), outputs, factorization.output_rows.mean, found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums over pairs (X, y) with weights w, one number per trial and ridge."""
+        """Return the sums over pairs (X, y) with weights w (or None), one per trial and ridge."""
         slices = blocks(count(y), SAMPLE_ROWS)
         batches = [(sliced(X, r), sliced(y, r), None if w is None else w[r]) for r in slices]
         return np.sum([self._sums(*batch) for batch in batches], axis=0)
