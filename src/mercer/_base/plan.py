@@ -42,7 +42,7 @@ class Route:
     Attributes
     ----------
     name
-        "cholesky", "spectral", "low rank" or "streamed".
+        The name of the solver, such as "cholesky" or "low rank".
     memory
         Bytes at the peak, beyond the data.
     multiplications
@@ -162,7 +162,7 @@ class Sizes:
 
     @property
     def _rank(self) -> int:
-        """The given rank, or else the largest one that fits in memory."""
+        """The given rank, or else the largest one up to `DEFAULT_RANK` that fits in memory."""
         return (
             min(self.n, DEFAULT_RANK, max(1, self.largest_rank()))
             if self.rank is None

@@ -39,9 +39,8 @@ class Checked(Protocol):
 def create_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     """Return an object of class `kind` with the saved attributes; `__init__` is not called.
 
-    Of its methods only `check_loaded` is called.
-
-    Attributes must have the types that the class states, and must not hide a method of it.
+    Of its methods only `check_loaded` is called. Attributes must not hide a method of the class;
+    those that are not parameters must have the types that it states.
     Parameters that the file does not have get their defaults.
     """
     parameters, hints = defaults(kind), _attribute_types(kind)
