@@ -156,7 +156,7 @@ class Sizes:
         return PLANNED_FRACTION * _memory.available()
 
     def largest_rank(self, free: float | None = None) -> int:
-        """Return the largest rank for which a low-rank fit needs `free` bytes (or `self.free`)."""
+        """Return the largest rank whose fit needs at most `free` bytes; None for `self.free`."""
         room = self.free if free is None else free
         return min(self.n, int(room / (8.0 * self._number_of_panels() * self.n)))
 

@@ -45,7 +45,7 @@ def check_parameters(sets: Any) -> None:
 
 
 def _check_model(model: Any, calibration: str) -> None:
-    """Raise an error if a model lacks `fit`, `predict` or a closed form for jackknife+."""
+    """Raise an error if a model lacks `fit`, `predict` or, for jackknife+, a closed form."""
     if not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise TypeError(
             "ConformalSets is for models that fit and predict, such as KernelDependency; got "

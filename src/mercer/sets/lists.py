@@ -83,7 +83,10 @@ class CandidateScore(ListScore):
         return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
 
     def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return the squared distance of points[i] to y[i] minus that to the nearest candidate."""
+        """Return the squared distance of points[i] to y[i] minus that to the nearest candidate.
+
+        `unit` has no effect.
+        """
         D, known = self.gaps(points), self.numbers_of(y)
         return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
 
@@ -102,7 +105,10 @@ class CandidateScore(ListScore):
 
 
 def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return a mask: whether an output (column) occurs only in the group of an example (row)."""
+    """Return a mask: whether an output (column) occurs only in the group of an example (row).
+
+    Each example has the output with its number in `numbers`, and the group in `labels`.
+    """
     groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
     for number, label in zip(numbers, labels, strict=True):
         groups[number].add(label)
@@ -125,7 +131,10 @@ class RankedScore(ListScore):
         self.space = space
 
     def scores(self, points: list[Ranked], y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return the best score of each ranked list minus the score of the output y[i] in it."""
+        """Return the best score of each ranked list minus the score of the output y[i] in it.
+
+        `unit` has no effect.
+        """
         found = []
         for ranked, own in zip(points, self.space.keys(y), strict=True):
             keys = self.space.keys([output for output, _ in ranked])
