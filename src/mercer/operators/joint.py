@@ -73,9 +73,9 @@ class JointKernel(Kernel):
         self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V)
         return self
 
-    def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
+    def _split(self, pairs: np.ndarray, input_kernel: Kernel) -> tuple[Items, Items]:
         """Return the checked inputs and the checked outputs of an array of pairs."""
-        X = inputs.check([x for x, _ in pairs], "inputs")
+        X = input_kernel.check([x for x, _ in pairs], "inputs")
         return X, as_kernel(self.output_kernel or Linear()).as_outputs(
             [y for _, y in pairs], "outputs"
         )

@@ -15,7 +15,8 @@ def sweep(J, F, losses, weights, order):
     """Take steps of dual ascent for each example of `order`; change the scores F and `weights`.
 
     F holds the scores ⟨w, Φ(x_i, y_c)⟩ of n inputs and m candidates, and J the joint Gram matrix
-    (n, m, n, m). The scores of the other examples are updated once, after the steps of an example.
+    (n, m, n, m); `losses` and the dual variables `weights` are (n, m). The scores of the other
+    examples are updated once, after the steps of an example.
     """
     n, m = losses.shape
     change, f = np.empty(m), np.empty(m)

@@ -100,7 +100,7 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem in one `Part` per scalar kernel; as `factor_slots` if all are coupled."""
+    """Factor a problem in one `Part` per scalar kernel, or as `coupled` if there is none."""
     output_rows = cache.output_rows(problem)
     kernel = fitted_kernel(problem, output_rows)
     found = uncoupled_directions(kernel, problem.inputs.items)
