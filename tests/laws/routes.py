@@ -120,7 +120,7 @@ def operator_features(case: "Posed") -> Grams:
 def shared(case: "Posed") -> Grams:
     """Windows as examples, on windows that were drawn as landmarks."""
     kernel = case.kernel
-    marks = kernel.on_grids().draw_window_numbers(len(case.X), kernel.rank)
+    marks = kernel.on_grids().draw_window_indices(len(case.X), kernel.rank)
     bare = kernel if kernel.operator is None else case.kernel_without_operator
     K, K_new, K_between = (bare.gram(A, B).matrix() for A, B in case.sides)
     inner = K[np.ix_(marks, marks)]

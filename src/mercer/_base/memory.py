@@ -27,7 +27,7 @@ def available() -> float:
 
 
 def free_bytes(where: Any = None) -> float:
-    """Return the free bytes on a device, given by its name or by an array on it."""
+    """Return the free bytes on a device, given by its name or an array on it; None for the CPU."""
     name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
     if "cuda" not in name.lower():
         return available()

@@ -227,7 +227,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
     """Raise an error if an exact fit of n pairs needs more memory than is free.
 
     The fit needs `squares` n × n matrices. `of` is the word for pairs in the message. `where` is an
-    array on the device that computes, or the device's name.
+    array on the device that computes, or the device's name; None for the CPU.
     """
     needed = 8.0 * squares * n * n
     if needed <= GRANTED_BYTES:

@@ -126,7 +126,7 @@ class LabelLoss(ExpectedLoss):
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
     def _best_by_hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the sets of least expected Hamming loss.
+        """Return for each price per label the sets of least expected Hamming loss plus prices.
 
         Row t of C has the weights of the training label sets in prediction t; row t of each result
         has the boolean indicators of its labels.
@@ -135,7 +135,7 @@ class LabelLoss(ExpectedLoss):
         return [votes > price for price in prices]
 
     def _best_by_f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the sets of largest expected F1.
+        """Return for each price per label the sets of largest expected F1 minus prices.
 
         Row t of C has the weights of the training label sets in prediction t; row t of each result
         has the boolean indicators of its labels.
@@ -157,7 +157,7 @@ class LabelLoss(ExpectedLoss):
         return chosen
 
     def _best_by_subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the most probable of the training label sets.
+        """Return for each price per label the training sets of largest probability minus prices.
 
         Row t of C has the weights of the training label sets in prediction t; row t of each result
         has the boolean indicators of its labels.

@@ -252,6 +252,6 @@ class LeafMeans(FeatureMap):
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """Return the finite features of items A as a dense array, one row for each item."""
+    """Return kernel.features(A) as a dense NumPy array, one row for each item."""
     features: Any = kernel.features
     return host(dense(features(A)))

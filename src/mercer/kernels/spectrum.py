@@ -215,7 +215,7 @@ class Spectrum(Kernel):
             return ParameterGradient()
 
         def for_each_length(function: Callable[[Spectrum], np.ndarray]) -> Values:
-            """Return function(kernel) for the kernel of each single n-gram length, as "weights"."""
+            """Return {"weights": function(kernel) for the kernel of each single n-gram length}."""
             single_length_kernels = (
                 Spectrum(self.n, self.blended, self.width, w) for w in np.eye(len(weights))
             )

@@ -158,7 +158,7 @@ class Shared(CoupledKernel):
         self._standardize(inputs.split(X), inputs)
         self.single_ = False
         on_grids = self.on_grids(inputs, outputs)
-        sample = on_grids.draw_windows(X, SCALE_SAMPLE, 1)
+        sample = on_grids.draw_windows(X, SCALE_SAMPLE, seed_offset=1)
         self.window_ = clone(as_kernel(self.window)).fit(sample.rows)
         self.position_ = None
         if self.position is not None:

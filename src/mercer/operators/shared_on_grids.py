@@ -111,15 +111,20 @@ class SharedOnGrids:
             values, like(self._outside[centre], own), like(self.positions[points], X)
         )
 
-    def draw_windows(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
-        """Draw `number` windows of the fields X at random; `salt` is added to the seed."""
-        chosen, points = self.draw_window_numbers(count(X), number, salt), len(self.positions)
+    def draw_windows(self, X: Array, number: int, seed_offset: int = 0) -> LandmarkWindows:
+        """Draw `number` windows of the fields X at random, as `draw_window_indices` does."""
+        points = len(self.positions)
+        chosen = self.draw_window_indices(count(X), number, seed_offset)
         return self.landmark_windows(X, chosen // points, chosen % points)
 
-    def draw_window_numbers(self, n: int, number: int, salt: int = 0) -> np.ndarray:
-        """Draw `number` window numbers at random; windows of n fields are numbered by field."""
+    def draw_window_indices(self, n: int, number: int, seed_offset: int = 0) -> np.ndarray:
+        """Draw `number` of the windows of n fields at random, and return their indices.
+
+        The window of field i around grid point p has the index i · (grid points) + p. An integer
+        seed is increased by `seed_offset`.
+        """
         seed, total = self.kernel.random_state, n * len(self.positions)
-        random = check_random_state(seed + salt if isinstance(seed, int) else seed)
+        random = check_random_state(seed + seed_offset if isinstance(seed, int) else seed)
         return random.choice(total, size=min(number, total), replace=False)
 
     def landmark_gram(self, landmarks: LandmarkWindows) -> Array:

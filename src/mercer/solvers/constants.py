@@ -61,10 +61,13 @@ class Constants:
     def project(self, A: Array) -> Array:
         """Return NNᵀA, the part of the columns of A that the constants fit."""
         rows = np.arange(len(self.slots.positions))
-        return like(self.entries(rows)[:, None], A) * self._fitted(rows, A, self.slots)
+        return like(self.entries(rows)[:, None], A) * self._coefficients_at(rows, A, self.slots)
 
-    def _fitted(self, rows: np.ndarray, A: Array, slots: Slots) -> Array:
-        """Return NᵀA for the rows `rows` of N, at the constant of each of the given slots."""
+    def _coefficients_at(self, rows: np.ndarray, A: Array, slots: Slots) -> Array:
+        """Return, for each slot, the row of N[rows]ᵀA that belongs to the constant of the slot.
+
+        If there is one constant only, the result is a single row, which broadcasts.
+        """
         A = like(self.entries(rows)[:, None], A) * A
         if len(self.totals) == 1:
             return namespace(A).sum(A, axis=0)[None, :]
@@ -78,7 +81,7 @@ class Constants:
 
     def change(self, slots: Slots, rows: np.ndarray, e: Array) -> Array:
         """Return the change of the constants at new rows if e is added to the targets of `rows`."""
-        return self.at(slots, e) * self._fitted(rows, e, slots)
+        return self.at(slots, e) * self._coefficients_at(rows, e, slots)
 
     # -- groups of rows that are left out ---------------------------------------------------------
 
@@ -115,9 +118,11 @@ class Constants:
         return A + weights * namespace(A).reshape(take(inner, constants), A.shape)
 
     def _sums_by_constant(self, members: np.ndarray, D: Array) -> Array:
-        """Return the sums of the rows D of each group and constant, (groups · constants, columns).
+        """Return the sums of D for each group and constant, (groups · constants, columns).
 
-        An example has one row for each constant, so that the sums are over the examples of a group.
+        `members` holds the rows of each group, (groups, size), and D has an entry for each of them,
+        (groups, size, columns). An example has at most one row for each constant, so that the sums
+        are over the examples of a group.
         """
         xp, (number, size, columns), width = namespace(D), D.shape, len(self.totals)
         owners = self.slots.owners[members]

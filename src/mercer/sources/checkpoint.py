@@ -118,7 +118,10 @@ class Checkpoint:
         os.replace(unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
-        """Return the saved progress and moments; moments are None if there is no file."""
+        """Return the saved progress and moments; moments are None if there is no file.
+
+        A file whose run differs from that of `gatherings` is refused.
+        """
         # A run that is killed between the two renames leaves the previous file, which is complete.
         previous = self._sibling("previous")
         path = self.path if self.path.exists() else previous

@@ -20,7 +20,7 @@ def check_loss(loss: Loss) -> None:
     Parameters
     ----------
     loss : Loss
-        The loss; a copy of it is fitted on lengths from 0 to 10.
+        The loss; a copy of it is fitted on residuals of lengths from 0 to 10.
 
     Examples
     --------

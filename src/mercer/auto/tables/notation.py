@@ -94,7 +94,10 @@ def parse_number(text: str, notation: str) -> float | None:
 
 
 def parse_date(text: str, notation: str) -> float | None:
-    """Parse a date, perhaps with a time, to days since 1970; None if the text is not a date."""
+    """Parse a date, perhaps with a time, to days since 1970; None if the text is not a date.
+
+    `notation` is "iso" or the `strptime` format of the date.
+    """
     for form in _date_formats(text, notation):
         try:
             iso = form == ISO

@@ -265,12 +265,15 @@ def is_numeric(table: Table, name: Name) -> bool:
     return Column.of(table, name).is_numeric
 
 
-def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
+def numbers(
+    table: Table, names: Sequence[Name], notations: Sequence[str] | None = None
+) -> np.ndarray:
     """Return the named columns side by side as one matrix of numbers.
 
-    `learnt` are the notations of the columns in the training rows.
+    `notations` has the notation of each column in the training rows, such as "," for decimal
+    commas; None determines them from these rows.
     """
-    hints: Sequence[str | None] = learnt or [None] * len(names)
+    hints: Sequence[str | None] = notations or [None] * len(names)
     columns = [Column.of(table.filled(names, drop=False), name) for name in names]
     pairs = zip(columns, hints, strict=True)
     return np.concatenate([column.values_as_learnt(hint) for column, hint in pairs], axis=1)

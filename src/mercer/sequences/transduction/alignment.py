@@ -314,6 +314,9 @@ def align(
 
     `finer` has the same inputs in finer symbols, such as a letter with its word. For each of them,
     p(chunk | finer symbol) is learnt with the probabilities of the coarser symbols as a prior.
+
+    `separators` are masks of the input and of the output symbols that separate words. They lower
+    the initial weight of chunks that align a separator with other symbols; None for no such change.
     """
     lattice = Lattice.of(source, target, longest)
     probability, history = lattice.learn(lattice.initial_weights(separators))

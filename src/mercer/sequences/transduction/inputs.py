@@ -69,7 +69,7 @@ class EncodedInputs:
 
 
 def select_sequences(codes: Codes, rows: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Return the sequences with the indices `rows`, and the positions of their symbols."""
+    """Return the sequences with indices `rows`, and their symbols' positions in `codes.flat`."""
     lengths = codes.lengths[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     positions = np.repeat(codes.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])

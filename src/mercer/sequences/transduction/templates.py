@@ -47,7 +47,7 @@ class Template(NamedTuple):
 
     @property
     def columns(self) -> tuple[Part, ...]:
-        """The (column, distance) parts, with the column of the context filled in."""
+        """The parts, with the name of a context column in place of `CONTEXT_COORDINATE`."""
         coordinate = (f"context {self.context}", 0)
         return tuple(coordinate if part == CONTEXT_COORDINATE else part for part in self.parts)
 
