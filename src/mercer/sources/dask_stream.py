@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, reduce
@@ -135,7 +136,8 @@ class DaskStream(Source):
 
     def _raise_bad_block(self, error: Exception) -> None:
         """Load the blocks one by one, and raise an error for the first that fails."""
-        if type(error).__name__ == "KilledWorker":
+        distributed: Any = sys.modules.get("distributed")  # imported where a cluster is used
+        if distributed is not None and isinstance(error, distributed.KilledWorker):
             return  # it would kill others; the error has the name of the task, with its block
         for number, block in enumerate(self.blocks):
             try:
