@@ -117,9 +117,9 @@ def test_kinds_groups_ids_and_sets(run, tmp_path, rng):
     y = np.where(kind == "a", 0.0, 5.0) + rng.normal(size=60)
     rows = [f"r{i},g{i // 3},{k},{v}" for i, (k, v) in enumerate(zip(kind, y, strict=True))]
     (tmp_path / "d.csv").write_text("name,who,kind,y\n" + "\n".join(rows) + "\n")
-    told = run("fit", "d.csv", "--id", "name", "--groups", "who", "--json", "--coverage", "0.8",
+    result = run("fit", "d.csv", "--id", "name", "--groups", "who", "--json", "--coverage", "0.8",
                "--time-limit", "60", "--report", "r.html")  # fmt: skip
-    facts = json.loads(told.stdout)
+    facts = json.loads(result.stdout)
     assert facts["columns"] == {"kind": "category", "y": "number"}
     assert set(facts["baselines"]) >= {"mean", "ridge"}
     assert "<title>mercer" in (tmp_path / "r.html").read_text()
@@ -136,24 +136,24 @@ def test_kinds_groups_ids_and_sets(run, tmp_path, rng):
 def test_a_guess_is_overridden_by_column(run, tmp_path, rng):
     rows = "".join(f"{i % 4},{i % 3},{i % 3}\n" for i in range(40))
     (tmp_path / "d.csv").write_text("zip,x,y\n" + rows)
-    told = run("fit", "d.csv", "--space", "zip=category", "--space", "y=number", "--json",
+    result = run("fit", "d.csv", "--space", "zip=category", "--space", "y=number", "--json",
                "--scoring", "neg_mean_squared_error")  # fmt: skip
-    facts = json.loads(told.stdout)
+    facts = json.loads(result.stdout)
     assert facts["columns"] == {"zip": "category", "x": "number", "y": "number"}
     assert facts["score, left out"] <= 0
-    told = run("fit", "d.csv", "--space", "x=nothing", "--json")
-    assert json.loads(told.stdout)["columns"] == {"zip": "number", "x": "nothing", "y": "class"}
+    result = run("fit", "d.csv", "--space", "x=nothing", "--json")
+    assert json.loads(result.stdout)["columns"] == {"zip": "number", "x": "nothing", "y": "class"}
 
 
 def test_rows_with_empty_cells_are_left_out(run, tmp_path):
     rows = "".join(f"{i if i % 4 else ''},,{2 * i}\n" for i in range(40))
     (tmp_path / "d.csv").write_text("x,empty,y\n" + rows)
-    told = run("fit", "d.csv", "--drop-missing", "--json", "--preset", "fast")
-    assert json.loads(told.stdout)["rows"] == 30
-    told = run("evaluate", "model.mercer", "d.csv", "--drop-missing", "--json")
-    assert json.loads(told.stdout)["rows"] == 30
-    told = run("predict", "model.mercer", "-", "--drop-missing", input="x,y\n3,6\n,2\n5,\n")
-    assert len(told.stdout.splitlines()) == 3
+    result = run("fit", "d.csv", "--drop-missing", "--json", "--preset", "fast")
+    assert json.loads(result.stdout)["rows"] == 30
+    result = run("evaluate", "model.mercer", "d.csv", "--drop-missing", "--json")
+    assert json.loads(result.stdout)["rows"] == 30
+    result = run("predict", "model.mercer", "-", "--drop-missing", input="x,y\n3,6\n,2\n5,\n")
+    assert len(result.stdout.splitlines()) == 3
 
 
 def test_sets_of_every_kind(run, tmp_path):
@@ -168,8 +168,8 @@ def test_sets_of_every_kind(run, tmp_path):
         ("order", "set of order", ["c > b > a"]),
     ]:
         run("fit", "d.csv", "--input", "x", "--output", output)
-        told = run("predict", "model.mercer", "d.csv", "--coverage", "0.9", "--json").stdout
-        assert json.loads(told.splitlines()[0])[column] == cell
+        result = run("predict", "model.mercer", "d.csv", "--coverage", "0.9", "--json").stdout
+        assert json.loads(result.splitlines()[0])[column] == cell
 
 
 def test_progress_goes_into_a_log(run, tmp_path, monkeypatch):

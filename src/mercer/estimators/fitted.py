@@ -84,7 +84,7 @@ class Fitted:
         """Return the left-out predictions and residuals of all training examples."""
         factorization = self.factorization
         found = next(iter(factorization.left_out([self.alpha])))
-        # Or release it: what was computed on demand made it grow.
+        # It is released if the results that were computed on demand made it too large.
         self.keep("factorization", factorization, factorization.nbytes)
         return found
 

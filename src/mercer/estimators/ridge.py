@@ -290,7 +290,7 @@ class RidgeEstimator(LeftOutPoints):
     # -- points -------------------------------------------------------------------------------
 
     def _posterior(self, X: Items) -> Posterior | None:
-        """Return the posterior distribution of g at inputs X; None if a file is without it."""
+        """Return the posterior distribution of g at inputs X; None if it was not saved."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
             return fitted.posterior().at(X)

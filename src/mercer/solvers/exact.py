@@ -68,10 +68,10 @@ def factor_separable(
 ) -> Factorization:
     """Return the factorisation for a scalar kernel times an operator, given the input spectrum.
 
-    With `alpha`, the operator is first learnt at that ridge parameter. It is fitted on `moments`;
-    None for those of inputs and outputs, where a multiple of the identity does not need `spectrum`.
-    EV is EᵀV, the outputs in the input eigenvectors, or a function that returns it; None to compute
-    it when needed.
+    With `alpha`, the operator is first learnt at that ridge parameter. The operator is fitted on
+    `moments`. If `moments` is None, they are computed from the inputs and outputs; a multiple of
+    the identity needs the outputs only. EV is EᵀV, the outputs in the input eigenvectors, or a
+    function that returns it; None to compute it when needed.
     """
     operator, rows = problem.kernel.operator, output_rows.rows
     if moments is None and operator.uniform is not None:
