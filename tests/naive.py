@@ -34,6 +34,14 @@ def matern(ell, nu):
     return value
 
 
+def rational_quadratic(ell, exponent):
+    def value(a, b):
+        square = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) / ell**2
+        return (1 + square / (2 * exponent)) ** -exponent
+
+    return value
+
+
 def linear(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 

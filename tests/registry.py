@@ -81,7 +81,8 @@ SPACES = [
     (s.GramRows(), VECTORS @ VECTORS.T),
 ]  # fmt: skip
 KERNELS = [
-    (k.RBF(), VECTORS), (k.Laplacian(), VECTORS), (k.Matern(), VECTORS), (k.Linear(), VECTORS),
+    (k.RBF(), VECTORS), (k.Laplacian(), VECTORS), (k.Matern(), VECTORS),
+    (k.RationalQuadratic(), VECTORS), (k.Linear(), VECTORS),
     (k.Polynomial(2), VECTORS), (k.Gaussian(k.Linear()), VECTORS),
     (k.Normalized(k.Polynomial(2)), VECTORS), (k.RBF() + k.Linear(), VECTORS),
     (k.RBF() * k.Linear(), VECTORS), (0.5 * k.RBF(), VECTORS), (k.Linear() ** 2, VECTORS),
@@ -120,7 +121,8 @@ MORE_KERNELS = [
     (k.Positions(k.Linear()), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
     (k.RBF("ard"), VECTORS), (k.RBF([0.5, 1.0, 2.0]), TWINS), (k.Laplacian("ard"), VECTORS),
     (k.Matern("ard", nu=0.5), VECTORS), (k.Matern([1.0, 2.0, 3.0]), VECTORS),
-    (k.Matern("ard", nu=2.5), TWINS), (k.L2(smoothing=0.01), VECTORS),
+    (k.Matern("ard", nu=2.5), TWINS), (k.RationalQuadratic("ard", 0.5), VECTORS),
+    (k.RationalQuadratic([1.0, 2.0, 3.0], 3.0), TWINS), (k.L2(smoothing=0.01), VECTORS),
     (k.Sobolev(weight=0.5, smoothing=0.1), VECTORS), (k.SubsetTree(0.7), TREES),
     (k.Subtree(0.7), TREES), (k.Subsequences(3, 0.8, blended=True), WORDS),
     (k.Spectrum(2, blended=True, weights=[0.5, 2.0]), WORDS), (k.Spectrum(2, True, 2), WORDS),

@@ -15,7 +15,16 @@ from mercer.features import (
     RandomPivotedCholesky,
     _factor,
 )
-from mercer.kernels import RBF, Function, Laplacian, Linear, Matern, Polynomial, Precomputed
+from mercer.kernels import (
+    RBF,
+    Function,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Precomputed,
+    RationalQuadratic,
+)
 from tolerances import IDENTITY, ROOT
 
 LETTERS = Function(lambda a, b: float(len(set(a) & set(b))), of_items=True)
@@ -140,7 +149,8 @@ def test_sparse_items(rng):
     "kernel",
     [
         RBF(1.5), Matern(1.5, nu=0.5), Matern(1.5), Matern(1.5, nu=2.5), Matern(1.5, nu=np.inf),
-        Laplacian(3.0), 2.5 * RBF(1.5), RBF(1.5) * Laplacian(3.0), RBF(2.0) * Matern(2.0),
+        RationalQuadratic(1.5), RationalQuadratic(1.5, 0.4), Laplacian(3.0), 2.5 * RBF(1.5),
+        RBF(1.5) * Laplacian(3.0), RBF(2.0) * Matern(2.0),
     ],
     ids=str,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from mercer.kernels import (
     Matern,
     Normalized,
     Polynomial,
+    RationalQuadratic,
 )
 from naive import numerical_gradient
 from tolerances import DERIVATIVE
@@ -24,6 +25,8 @@ KERNELS = [
     Matern(1.5, nu=1.5),
     Matern(1.5, nu=2.5),
     Matern(1.5, nu=np.inf),
+    RationalQuadratic(1.5),
+    RationalQuadratic(1.5, 0.6) * RBF(2.0),
     Normalized(Polynomial(2)),
     Normalized(RBF(1.0) + Linear()),
     Gaussian(Linear(), 2.0),
@@ -66,7 +69,7 @@ def test_slope(kernel):
 
 
 def test_which_are_radial():
-    assert len(RADIAL) == 5
+    assert len(RADIAL) == 7
     assert not Gaussian(Linear(), 1.0).radial  # of the distance in another space
 
 

@@ -23,6 +23,7 @@ from mercer.kernels import (
     Normalized,
     Polynomial,
     Precomputed,
+    RationalQuadratic,
     Standardized,
     VectorKernel,
     as_kernel,
@@ -38,6 +39,12 @@ CASES = {
     "matern 1.5": (Matern(1.5, nu=1.5), naive.matern(1.5, 1.5)),
     "matern 2.5": (Matern(1.5, nu=2.5), naive.matern(1.5, 2.5)),
     "matern inf": (Matern(1.5, nu=np.inf), naive.matern(1.5, np.inf)),
+    "inverse quadratic": (
+        RationalQuadratic(1.5),
+        lambda a, b: 1 / (1 + sum((a - b) ** 2) / (2 * 1.5**2)),
+    ),
+    "rational quadratic": (RationalQuadratic(1.5, 3.7), naive.rational_quadratic(1.5, 3.7)),
+    "rational quadratic, nearly Gaussian": (RationalQuadratic(1.5, 1e15), naive.rbf(1.5)),
     "normalized": (Normalized(Polynomial(2)), naive.normalized(naive.polynomial(2, 1.0, 1.0))),
     "gaussian": (Gaussian(Linear(), 2.0), naive.rbf(2.0)),
     "gaussian of another": (
@@ -109,6 +116,7 @@ def test_normalized_zero_has_no_direction():
     [
         (RBF(), lambda a, b: np.sqrt(((a - b) ** 2).sum())),
         (Matern(), lambda a, b: np.sqrt(((a - b) ** 2).sum())),
+        (RationalQuadratic(), lambda a, b: np.sqrt(((a - b) ** 2).sum())),
         (Laplacian(), lambda a, b: np.abs(a - b).sum()),
         (Gaussian(Linear()), lambda a, b: np.sqrt(((a - b) ** 2).sum())),
     ],

@@ -30,6 +30,7 @@ from mercer.kernels import (
     Polynomial,
     Positions,
     Precomputed,
+    RationalQuadratic,
     Spectrum,
 )
 from mercer.operators import (
@@ -102,6 +103,7 @@ def data(rng):
 @pytest.mark.parametrize(
     "kernel",
     [Linear(), RBF(1.0), RBF(), Laplacian(1.0), Matern(), Matern(1.0, nu=2.5), Polynomial(2),
+     RationalQuadratic(1.0, 0.5),
      Normalized(Linear()), Gaussian(Linear()), RBF(1.0) + 2 * Linear() ** 2],
     ids=str,
 )  # fmt: skip

@@ -5,12 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.kernels import RBF, Laplacian, Matern
+from mercer.kernels import RBF, Laplacian, Matern, RationalQuadratic
 from mercer.operators import CurlFree, DivergenceFree
 from mercer.operators.fields import FieldGram
 from tolerances import DERIVATIVE, IDENTITY
 
-POTENTIALS = [None, Matern(1.3, nu=2.5), 2.0 * RBF(1.0) + RBF(0.5) * RBF(2.0)]
+POTENTIALS = [
+    None,
+    Matern(1.3, nu=2.5),
+    RationalQuadratic(1.3, 0.7),
+    2.0 * RBF(1.0) + RBF(0.5) * RBF(2.0),
+]
 
 
 def jacobian(field, x, step=1e-5):

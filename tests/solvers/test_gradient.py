@@ -5,7 +5,7 @@ import pytest
 
 from mercer._base.errors import NotSupported
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomFourier
-from mercer.kernels import L2, RBF, Linear, Matern, Polynomial, Subsequences
+from mercer.kernels import L2, RBF, Linear, Matern, Polynomial, RationalQuadratic, Subsequences
 from mercer.kernels.gradients import with_parameters
 from mercer.operators import (
     ConditionalCovariance,
@@ -113,6 +113,7 @@ def test_groups(features, weights, intercept, operator):
 def test_kernels(criterion, intercept):
     check(0.5 * RBF(1.5) * Polynomial(2, 0.3, 2.0), Covariance(0.5), criterion, intercept=intercept)
     check(L2(smoothing=0.01), Covariance(0.5), criterion, Explicit(), intercept=intercept)
+    check(RationalQuadratic("ard", 0.7), Identity(), criterion, intercept=intercept)
     check(RBF("ard"), Identity(), criterion, Nystroem(landmarks=X[:4]), intercept=intercept)
     words, outputs = WORDS * 2, RNG.normal(size=(12, 2))
     check(

@@ -24,7 +24,8 @@ class RandomFourier(FeatureMap):
     \omega_j, a \rangle]_j`.
 
     A kernel of the difference a - b alone is the Fourier transform of a probability measure
-    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, products and multiples know theirs.
+    (times k(0)); `RBF`, `Matern`, `RationalQuadratic`, `Laplacian`, their sums, products and
+    multiples know theirs.
     The map needs neither landmarks nor kernel values, only the number of columns of the data.
 
     Parameters
@@ -73,7 +74,8 @@ class RandomFourier(FeatureMap):
         if fourier is None:
             raise ValueError(
                 f"{kernel} has no spectrum to draw frequencies from: RandomFourier is for RBF, "
-                "Matern, Laplacian, their sums and products. Use RandomPivotedCholesky(rank)."
+                "Matern, RationalQuadratic, Laplacian, their sums and products. Use "
+                "RandomPivotedCholesky(rank)."
             )
         A = kernel.check(A, "A")
         random, shape = check_random_state(self.random_state), ((self.rank + 1) // 2, A.shape[1])

@@ -23,6 +23,7 @@ from .multiples import Power, Scaled
 from .polynomial import Polynomial
 from .positions import Positions
 from .rankings import Hamming, Kendall, Spearman
+from .rational_quadratic import RationalQuadratic
 from .records import UnitVariance
 from .spectrum import Spectrum
 from .standardized import Smoothed, Standardized
@@ -38,8 +39,8 @@ __all__ = [
     "Function", "Gaussian", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel",
     "Labels", "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped",
     "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
-    "Precomputed", "Product", "Productions", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
-    "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
-    "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
-    "Words", "as_kernel", "molecule_graph",
+    "Precomputed", "Product", "Productions", "RationalQuadratic", "Scaled", "ShortestPath",
+    "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree",
+    "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree",
+    "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
 ]  # fmt: skip

@@ -323,7 +323,8 @@ class Linear(VectorKernel):
 KERNELS = {
     "delta": "Delta", "kendall": "Kendall", "laplacian": "Laplacian", "linear": "Linear",
     "matern": "Matern", "poly": "Polynomial", "polynomial": "Polynomial",
-    "precomputed": "Precomputed", "rbf": "RBF", "spearman": "Spearman", "tanimoto": "Tanimoto",
+    "precomputed": "Precomputed", "rational_quadratic": "RationalQuadratic", "rbf": "RBF",
+    "spearman": "Spearman", "tanimoto": "Tanimoto",
 }  # fmt: skip
 """Kernels that can be given by name, as in ``kernel="rbf"``."""
 
