@@ -1,14 +1,12 @@
-"""The cost of a fit by each route, and what to do where memory is too small.
+"""The memory of a fit by each solver: one formula each, for refusals and for `plan`.
 
-Memory is in float64 numbers at the peak, as benchmarks/cost_curves.py measures it. Products, kernel
-values and eigendecompositions are all counted in multiplications of a matrix product.
+Memory is in bytes at the peak beyond the data, as benchmarks/cost_curves.py measures it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from . import memory as _memory
@@ -25,37 +23,39 @@ OUTPUT_PANELS = 1.5
 """Memory peaks at low rank, in n × rank matrices: a fit, a choice of α, and low-rank outputs."""
 MOMENTS = 4.0
 """The memory peak of a fit on a stream, in matrices of the size of its moments."""
-EIGH = 4.0
-"""The time of an eigendecomposition, in units of n³ multiplications of a matrix product."""
-ENTRY = 500
-"""The time of a kernel value beyond its inner product (an exponential), in multiplications."""
 DEFAULT_RANK = 1000
 """The default rank of a low-rank fit: larger ranks cost much time and improve little."""
 GRANTED_BYTES = 2.0**20
 """Requests up to this many bytes are granted without a look at the free memory."""
 
 
+def exact_bytes(n: int, squares: float) -> float:
+    """Return the memory of an exact fit of n pairs that needs `squares` n × n matrices."""
+    return 8.0 * squares * n * n
+
+
+def low_rank_bytes(n: int, rank: int, panels: float = LOW_RANK_PANELS) -> float:
+    """Return the memory of n rows of low-rank coordinates: `panels` n × rank matrices."""
+    return 8.0 * panels * n * rank
+
+
+def moment_bytes(p: int, q: int) -> float:
+    """Return the memory of the moments of p input and q output coordinates."""
+    return 8.0 * MOMENTS * (p * p + p * q + q * q)
+
+
+def largest_rank(n: int, panels: float = LOW_RANK_PANELS, free: float | None = None) -> int:
+    """Return the largest rank whose fit of n rows needs at most `free` bytes; None: all free."""
+    free = PLANNED_FRACTION * _memory.available() if free is None else free
+    return min(n, int(free / low_rank_bytes(n, 1, panels)))
+
+
 @dataclass(frozen=True)
 class Route:
-    """One method of fitting, with its memory and its number of multiplications.
-
-    Attributes
-    ----------
-    name
-        The name of the solver, such as "cholesky" or "low rank".
-    memory
-        Bytes at the peak, beyond the data.
-    multiplications
-        The work, in multiplications of a matrix product.
-    rank
-        Of the input coordinates; None for an exact fit.
-    free
-        Bytes that may be used.
-    """
+    """One solver with its memory in bytes, the rank (None for an exact fit) and the free bytes."""
 
     name: str
     memory: float
-    multiplications: float
     rank: int | None
     free: float = field(repr=False)
 
@@ -64,30 +64,38 @@ class Route:
         """Whether the required memory is at most the free memory."""
         return self.memory <= self.free
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the texts of the row for this route in the printed table."""
-        name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
-        fits = "yes" if self.feasible else "no"
-        return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
-
 
 @dataclass(frozen=True)
 class Plan:
-    """The possible methods of a fit with their costs, exact ones first; printed as a table.
-
-    Attributes
-    ----------
-    n
-        The number of pairs.
-    routes
-        One `Route` a row.
-    largest_rank
-        The largest rank whose fit has enough memory without streaming.
-    """
+    """The solvers of a fit of n pairs with their memory, exact ones first; printed as a table."""
 
     n: int
     routes: tuple[Route, ...]
     largest_rank: int
+
+    @classmethod
+    def of(cls, n: int, q: int | None, rank: int | None, identity: bool, choice: bool) -> Plan:
+        """Return the plan of a fit.
+
+        Parameters
+        ----------
+        n, q, rank
+            The numbers of pairs and of output features (None if not finite), and the rank; None for
+            `DEFAULT_RANK`, or the largest that fits.
+        identity, choice
+            Whether the operator is a multiple of the identity, and whether parameters are chosen.
+        """
+        panels = CHOICE_PANELS if choice else LOW_RANK_PANELS
+        panels += 0.0 if identity or q is not None else OUTPUT_PANELS
+        free, largest = PLANNED_FRACTION * _memory.available(), largest_rank(n, panels)
+        m = min(n, DEFAULT_RANK, max(1, largest)) if rank is None else rank
+        width = m if q is None else min(q, m)
+        stream = low_rank_bytes(min(n, ROWS), m + width) + moment_bytes(m, width)
+        exact = [("cholesky", CHOLESKY_SQUARES)] if identity and not choice else []
+        exact += [("spectral", SPECTRAL_SQUARES)]
+        routes = [Route(name, exact_bytes(n, squares), None, free) for name, squares in exact]
+        routes += [Route("low rank", low_rank_bytes(n, m, panels), m, free)]
+        return cls(n, (*routes, Route("streamed", stream, m, free)), largest)
 
     def __iter__(self) -> Iterator[Route]:
         return iter(self.routes)
@@ -99,128 +107,18 @@ class Plan:
         return found[0]
 
     @property
-    def exact(self) -> Route:
-        """The exact route with the fewest multiplications, if possible one that fits in memory."""
-        exact = [route for route in self.routes if route.rank is None]
-        return min(exact, key=lambda route: (not route.feasible, route.multiplications))
-
-    @property
     def best(self) -> Route:
-        """The cheapest exact route that fits into memory, else low rank, else a stream."""
-        low_rank = [route for route in self.routes if route.rank is not None]
-        candidates = low_rank if len(low_rank) == len(self.routes) else [self.exact, *low_rank]
-        return next((route for route in candidates if route.feasible), candidates[-1])
+        """The first solver that fits into memory, or else the last one."""
+        return next((route for route in self.routes if route.feasible), self.routes[-1])
 
     def __repr__(self) -> str:
-        rows = [("route", "memory", "multiplications", "fits"), *(r.cells() for r in self.routes)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in rows
-        ]
-        free = f"{self.routes[0].free / GIB:.3g} GiB free: ranks up to {self.largest_rank} fit"
-        return "\n".join([f"a fit of {self.n} pairs", *lines, free])
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of a fitting problem, which determine the costs of each route.
-
-    Attributes
-    ----------
-    n, p
-        Pairs, and multiplications that one kernel value takes.
-    q
-        Output coordinates; None where the output kernel has no finite features.
-    identity
-        Whether the operator is a multiple of the identity.
-    conditional
-        How many operators need an eigendecomposition of their own.
-    choice
-        Whether parameters are chosen or examples left out, which takes a spectrum.
-    rank
-        Of a fit at low rank; None for `DEFAULT_RANK`, or the largest that fits.
-    """
-
-    n: int
-    p: int = 1
-    q: int | None = None
-    identity: bool = True
-    conditional: int = 0
-    choice: bool = False
-    rank: int | None = None
-
-    @cached_property
-    def free(self) -> float:
-        """The number of bytes that a fit may use."""
-        return PLANNED_FRACTION * _memory.available()
-
-    def largest_rank(self, free: float | None = None) -> int:
-        """Return the largest rank whose fit needs at most `free` bytes; None for `self.free`."""
-        room = self.free if free is None else free
-        return min(self.n, int(room / (8.0 * self._number_of_panels() * self.n)))
-
-    @property
-    def _rank(self) -> int:
-        """The given rank, or else the largest one up to `DEFAULT_RANK` that fits in memory."""
-        return (
-            min(self.n, DEFAULT_RANK, max(1, self.largest_rank()))
-            if self.rank is None
-            else self.rank
-        )
-
-    def _number_of_panels(self) -> float:
-        """Return the number of n × rank matrices at the memory peak of a low-rank fit."""
-        inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
-        return inputs if self._outputs_need_no_rank() else inputs + OUTPUT_PANELS
-
-    def _outputs_need_no_rank(self) -> bool:
-        """Return whether a low-rank fit needs no low-rank factor of the output Gram matrix."""
-        return self.identity or self.q is not None
-
-    def _width(self, otherwise: int) -> int:
-        """Return the number of output coordinates, at most n, or `otherwise` if it is unknown."""
-        return otherwise if self.q is None else min(self.q, self.n)
-
-    def cholesky(self) -> Route:
-        """Return the cost of a fit by one Cholesky factorisation."""
-        n = float(self.n)
-        solves = n * n * (self.q or 0)
-        work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
-        return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
-
-    def spectral(self) -> Route:
-        """Return the cost of a fit by eigendecompositions of input Gram matrix and operator."""
-        n, q = float(self.n), float(self._width(self.n))
-        products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
-        work = products + EIGH * n**3 + self._operator_work(q)
-        return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
-
-    def low_rank(self) -> Route:
-        """Return the cost of a low-rank fit with all rows in memory."""
-        n, m = float(self.n), float(self._rank)
-        memory = 8 * (self._number_of_panels() * n * m + 3 * m * m)
-        return Route("low rank", memory, self._low_rank_work(m), self._rank, self.free)
-
-    def streamed(self) -> Route:
-        """Return the cost of a low-rank fit that holds one block of rows at a time."""
-        m, q = float(self._rank), float(self._width(self._rank))
-        memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
-        return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
-
-    def _operator_work(self, q: float) -> float:
-        """Return the multiplications for an operator with q coordinates; 0 for the identity."""
-        if self.identity:
-            return 0.0
-        return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3
-
-    def _low_rank_work(self, m: float) -> float:
-        """Return the estimated number of multiplications of a fit at rank m."""
-        n, q = float(self.n), float(self._width(int(m)))
-        sides = 1.0 if self._outputs_need_no_rank() else 2.0
-        cholesky = self.identity and not self.choice
-        moments = n * m * (sides * (self.p + ENTRY + 1.5 * m) + q)
-        return moments + self._operator_work(q) + (1 / 6 if cholesky else EIGH) * m**3
+        lines = [f"a fit of {self.n} pairs", f"{'route':24}{'memory':>14}  fits"]
+        for route in self.routes:
+            name = route.name if route.rank is None else f"{route.name}, rank {route.rank}"
+            fits = "yes" if route.feasible else "no"
+            lines.append(f"{name:24}{route.memory / GIB:>10.3g} GiB  {fits:>4}")
+        free = f"{self.routes[0].free / GIB:.3g} GiB free"
+        return "\n".join([*lines, f"{free}: ranks up to {self.largest_rank} fit"])
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
@@ -229,30 +127,30 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
     The fit needs `squares` n × n matrices. `of` is the word for pairs in the message. `where` is an
     array on the device that computes, or the device's name; None for the CPU.
     """
-    needed = 8.0 * squares * n * n
+    needed = exact_bytes(n, squares)
     if needed <= GRANTED_BYTES:
         return
     free = PLANNED_FRACTION * _memory.free_bytes(where)
     if needed > free:
-        largest = max(1, Sizes(n, identity=False).largest_rank(free))
+        largest = max(1, largest_rank(n, LOW_RANK_PANELS + OUTPUT_PANELS, free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
             f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
             f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, DEFAULT_RANK)})"
             f"{likewise}; ranks up to about {largest} would fit. "
-            f"model.plan({n}) shows the costs."
+            f"model.plan({n}) shows the memory of all solvers."
         )
 
 
 def require_low_rank(n: int, rank: int | None) -> None:
     """Raise an error if n × rank coordinates exceed the memory; a rank of None always passes."""
-    needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), PLANNED_FRACTION * _memory.available()
+    needed, free = low_rank_bytes(n, rank or 0), PLANNED_FRACTION * _memory.available()
     if needed > free:
         raise MemoryError(
             f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free: ranks up to about "
-            f"{max(1, Sizes(n).largest_rank(free))} would fit."
+            f"{max(1, largest_rank(n, free=free))} would fit."
         )
 
 
@@ -261,7 +159,7 @@ def require_moments(shapes: list[tuple[int, int]]) -> None:
 
     The shapes are numbers of (output, input) coordinates.
     """
-    needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
+    needed = sum(moment_bytes(p, q) for q, p in shapes)
     free = PLANNED_FRACTION * _memory.available()
     if needed > free:
         q, p = max(shapes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,18 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, count, namespace
 from .._base.parameters import boolean, integer
-from .._base.plan import Plan, Sizes
+from .._base.plan import Plan
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..losses import Loss
-from ..operators import Covariance, OperatorKernel, Separable
+from ..operators import OperatorKernel, Separable
 from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
-from ..solvers.route import plan, plan_of
 from ..sources import Source, Stream, as_source, is_dask, mapped, sample_size, sampled_rows
 from ..spaces import Fields
 from .base import warn_if_constant
@@ -404,58 +403,41 @@ class RidgeEstimator(LeftOutPoints):
 
     # -- costs ---------------------------------------------------------------------------------
 
-    def plan(
-        self,
-        n: int | None = None,
-        p: int = 1,
-        q: int = 1,
-        rank: int | None = None,
-        *,
-        X: Items = None,
-        y: Items = None,
-    ) -> Plan:
-        """Return the memory and the multiplications that each solver needs to fit the model.
+    def plan(self, n: int, q: int = 1, rank: int | None = None) -> Plan:
+        """Return the memory that each solver needs to fit the model.
 
         Parameters
         ----------
         n
-            The number of pairs; not needed where X and y are given.
-        p
-            The number of input features, or of multiplications that a kernel value takes.
+            The number of pairs.
         q
             The number of output features, where the output kernel has finite ones.
         rank
             The rank of a fit at low rank; None for 1,000, or the largest that fits if that is less.
-        X, y
-            The pairs themselves: the plan is then that of `fit` on them.
 
         Returns
         -------
         Plan
-            A table that prints itself; `best` is the route that fits into memory, an exact one
-            if possible.
+            A table that prints itself; `best` is the first solver that fits into memory. Exact ones
+            come first.
 
         Examples
         --------
         >>> from mercer import KernelDependency
-        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
+        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000)
         >>> plan.best.name, [route.name for route in plan]
         ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
         """
-        if X is not None:
-            return plan_of(*copy.copy(self)._first_problem(X, y))
-        n, p, q = integer(n, "n"), integer(p, "p"), integer(q, "q")
+        n, q = integer(n, "n"), integer(q, "q")
         rank = None if rank is None else integer(rank, "rank")
         choices = self._choices()
-        kernels = choices.kernels
-        coupled = [kernel for kernel in kernels if not kernel.separable]
+        coupled = [kernel for kernel in choices.kernels if not kernel.separable]
         if coupled:
-            raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
-        operators = [kernel.separated().operator for kernel in kernels]
-        dense = [operator for operator in operators if operator.uniform is None]
-        conditional = sum(not isinstance(operator, Covariance) for operator in dense)
+            raise ValueError(f"plan is for kernel * operator only, got {coupled[0]}.")
+        operators = [kernel.separated().operator for kernel in choices.kernels]
+        identity = all(operator.uniform is not None for operator in operators)
         width = None if choices.output_kernels[0].features is None else q
-        return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))
+        return Plan.of(n, width, rank, identity, self.chooses)
 
 
 def with_posterior(model: Any) -> Any:
@@ -465,6 +447,6 @@ def with_posterior(model: Any) -> Any:
             "variance=True is for a KernelDependency or KernelDependencyCV that was fitted here, "
             f"not for {type(model).__name__}: save it without."
         )
-    kept = copy.copy(model)
+    kept = copy(model)
     kept.keep_posterior()
     return kept

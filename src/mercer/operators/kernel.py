@@ -106,6 +106,14 @@ class OperatorKernel(BaseEstimator):
         """Fit on outputs V minus their mean; operators of the data use centred inputs too."""
         return self.fit(X, V) if weights is None else self.fit(X, V, weights)
 
+    def factor(self, problem: Any, want: Any, cache: Any) -> Any:
+        """Return the factorisation of a `Problem` by a solver of the kernel's own; None for none.
+
+        `mercer.solvers.factor` calls this method before it tries its own solvers. It is the place
+        for kernels whose structure allows a faster solution.
+        """
+        return None
+
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the block Gram matrix of batches A and B, with blocks K(a_i, b_j); B=None is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
