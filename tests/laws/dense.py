@@ -52,6 +52,11 @@ class Dense:
     def everything(self) -> Array:
         return np.arange(len(self.V))
 
+    @property
+    def repeats(self) -> float:
+        """How many values more there were if each example were repeated by its weight."""
+        return float((self.w - 1.0).sum() * self.q)
+
     def rows(self, examples: Array) -> Array:
         """The rows of some examples."""
         return (np.asarray(examples, int)[:, None] * self.q + np.arange(self.q)).reshape(-1)
@@ -124,9 +129,8 @@ class Dense:
         M, C, c = self.inside()
         rest = self.alpha * M @ np.linalg.solve(C, M.T)
         R = (self.alpha * M @ np.linalg.solve(C, c)).reshape(self.V.shape)
-        return (
-            (R**2).sum(axis=1)[: self.kept] / self.w[: self.kept] / np.trace(rest / len(rest)) ** 2
-        )
+        mean = (np.trace(rest) + self.repeats) / (len(rest) + self.repeats)
+        return (R**2).sum(axis=1)[: self.kept] / self.w[: self.kept] / mean**2
 
     # -- the Gaussian process -------------------------------------------------------------------
 
@@ -147,13 +151,14 @@ class Dense:
     def noise(self) -> float:
         """The noise that makes the outputs most likely."""
         _, C, c = self.inside()
-        return float(self.alpha * c @ np.linalg.solve(C, c) / len(c))
+        return float(self.alpha * c @ np.linalg.solve(C, c) / (len(c) + self.repeats))
 
     def evidence(self) -> float:
         _, C, c = self.inside()
-        misfit = c @ np.linalg.solve(C, c) / len(c)
-        logs = len(c) * np.log(misfit) + np.linalg.slogdet(C)[1]
-        return -0.5 * logs + 0.5 * self.q * np.log(self.w).sum()
+        number = len(c) + self.repeats
+        misfit = c @ np.linalg.solve(C, c) / number
+        logs = number * np.log(misfit) + np.linalg.slogdet(C)[1]
+        return -0.5 * (logs + self.repeats * np.log(self.alpha))
 
     def directions(self) -> Array:
         """Orthonormal output directions that the kernel does not couple, as columns."""
@@ -180,7 +185,8 @@ class Dense:
     def left_out_noise(self, labels: Array) -> tuple[float, float]:
         """σ² of all components together as left-out residuals show it, and Σ log det C_g.
 
-        C_g is the covariance of the left-out residuals of a group for unit noise.
+        C_g is the covariance of the left-out residuals of a group for unit noise, in which each
+        example counts as often as its weight says: its mean over repeats is the residual.
         """
         total = logs = 0.0
         for label in np.unique(labels):
@@ -192,8 +198,8 @@ class Dense:
             unit = (self.G[np.ix_(rows, rows)] - known) / self.alpha
             unit = unit + np.diag(1 / np.repeat(self.w[own], self.q))
             total += errors @ np.linalg.solve(unit, errors)
-            logs += np.linalg.slogdet(unit)[1]
-        return total / self.V.size, logs
+            logs += np.linalg.slogdet(unit)[1] + np.log(np.repeat(self.w[own], self.q)).sum()
+        return total / (self.V.size + self.repeats), logs
 
     def density(self, labels: Array, directions: list[Array]) -> float:
         """Σ log p of the outputs of every group given all others.
@@ -204,5 +210,6 @@ class Dense:
         for direction in directions:
             one = self.along(direction)
             noise, logs = one.left_out_noise(labels)
-            total -= 0.5 * (one.V.size * (np.log(2 * np.pi * noise) + 1.0) + logs)
+            number = one.V.size + one.repeats
+            total -= 0.5 * (number * (np.log(2 * np.pi * noise) + 1.0) + logs)
         return total

@@ -366,8 +366,6 @@ class Route:
     ----------
     refuses
         A part of the sentence for each quantity that it does not offer.
-    weighted
-        The same for weighted examples alone.
     grouped
         Whether it takes groups.
     error
@@ -378,7 +376,6 @@ class Route:
     case: str
     want: Want = PATH
     refuses: dict[str, str] = field(default_factory=dict)
-    weighted: dict[str, str] = field(default_factory=dict)
     grouped: bool = True
     error: float = 1e-9
 
@@ -395,10 +392,6 @@ class Route:
             return self.solver.build(problem, self.want, Cache())
 
         return Posed(CASES[self.case], condition, factor, **data)
-
-    def refused(self, condition: Condition) -> dict[str, str]:
-        """What is refused under a condition."""
-        return self.refuses | (self.weighted if condition.weighted else {})
 
 
 INFINITE = {"evidence": "infinitely many directions", "density": "infinitely many directions"}
@@ -433,8 +426,7 @@ ROUTES = {
         refuses=INFINITE | {"moves": "in coordinates", "variance": "in coordinates"},
     ),
     "streamed": Route(
-        "streamed", "stream", grouped=False,
-        refuses={"density": "keeps a sample"}, weighted={"evidence": "evidence of weighted pairs"},
+        "streamed", "stream", grouped=False, refuses={"density": "keeps a sample"}
     ),
     "operator features": Route("operator features", "operator features"),
     "windows": Route("windows", "shared", error=1e-6),

@@ -1,12 +1,17 @@
 """Integer weights equal repeated rows, and a weight of zero a row that is not there."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from laws.cases import PROBLEMS, off, posed, vectors
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._base.errors import NotSupported
+from mercer.estimators.posterior import require_value
 from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.losses import Huber
@@ -120,3 +125,36 @@ def test_weights_that_make_no_sense_are_refused(make, weights, message):
     X, Y = vectors()
     with pytest.raises(ValueError, match=message):
         make(Linear(), fit_intercept=True).fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", WAYS)
+def test_likelihoods_variances_and_noise(name, intercept):
+    """Left-out groups are those of the repeats."""
+    problem = posed(name, "intercept" if intercept else "plain", n=18)
+    model = KernelDependency(alpha=ALPHA, **problem.params)
+    labels, found = np.arange(18), []
+    for data, weights in (((problem.X, problem.Y, labels), COUNTS), (None, None)):
+        X, Y, groups = data or map(repeated, (problem.X, problem.Y, labels))
+        fitted = clone(model).fit(X, Y, groups, sample_weight=weights).fitted_
+        found.append(likelihoods(fitted, problem.X_new))
+    assert found[0].keys() == found[1].keys()
+    for quantity, value in found[0].items():
+        assert off(value, found[1][quantity]) <= 1e-8, quantity
+
+
+def likelihoods(fitted, X_new):
+    """Those quantities that the route offers, at new inputs where they depend on inputs."""
+    made, posterior, alpha, found = fitted.factorization, fitted.posterior(), fitted.alpha, {}
+    quantities = {
+        "noise": lambda: posterior.noise,
+        "left-out noise": lambda: require_value(posterior.noises).sum(),
+        "variance": lambda: posterior.at(X_new).variance("directions").sum(axis=1),
+        "evidence": lambda: made.evidence(alpha),
+        "density": lambda: made.density(alpha),
+        "gcv": lambda: next(iter(made.left_out([alpha], True))).risk(fitted.problem.weights),
+    }
+    for name, compute in quantities.items():
+        with suppress(NotSupported):
+            found[name] = np.atleast_1d(compute())
+    return found

@@ -31,8 +31,6 @@ class Moments:
         `uu` or `vv` is diagonal, it may be given as its diagonal.
     u, v : array or None
         The sums of the rows of U and of V, where the means matter.
-    pairs : int
-        The number of pairs with a positive weight; 0 if it was not counted.
 
     Examples
     --------
@@ -50,7 +48,6 @@ class Moments:
     vv: Array
     u: Array = None
     v: Array = None
-    pairs: int = 0
 
     @classmethod
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
@@ -67,7 +64,7 @@ class Moments:
         known = self.u is not None and other.u is not None
         u, v = (self.u + other.u, self.v + other.v) if known else (None, None)
         uu, vu, vv = add(self.uu, other.uu), self.vu + other.vu, add(self.vv, other.vv)
-        return Moments(self.n + other.n, uu, vu, vv, u, v, self.pairs + other.pairs)
+        return Moments(self.n + other.n, uu, vu, vv, u, v)
 
     @property
     def covariance(self) -> Array:
@@ -101,13 +98,13 @@ class Moments:
         uu = full(self.uu) - _outer(u, a) - _outer(a, u - n * a)
         vu = self.vu - _outer(v, a) - _outer(b, u - n * a)
         vv = full(self.vv) - _outer(v, b) - _outer(b, v - n * b)
-        return Moments(n, uu, vu, vv, u - n * a, v - n * b, self.pairs)
+        return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
         """Return the moments for the input coordinates U @ M in place of U."""
         uu = congruence(full(self.uu), M)
         u = None if self.u is None else self.u @ M
-        return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v, self.pairs)
+        return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
     def unexplained(self, epsilon: float) -> Array:
         r"""Return the part of the output moments that a ridge regression does not explain.

@@ -309,8 +309,8 @@ class Factorization:
         for part in self._parts_at(ridge):
             R, rest = next(part.residual_path([ridge]))
             residuals.append(part.slots.join(R))
-            size = part.multiplicity * R.shape[0] * R.shape[1]
-            entries, degrees = entries + size, degrees + size * float(namespace(rest).mean(rest))
+            size = part.multiplicity * R.shape[1] * part.counted_rows
+            entries, degrees = entries + size, degrees + size * part.mean_residual_leverage(rest)
         E = self.output_rows.unweighted(self._join_along_directions(residuals))
         return E[: self.problem.n, :] / (degrees / entries)
 
@@ -449,12 +449,26 @@ class Factorization:
         return UnitVariances(spectra, b, ridge, self.basis)
 
     def noise(self, alpha: float) -> float:
-        """Return the noise variance that maximises the evidence (REML with an intercept)."""
+        """Return the noise variance that maximises the evidence (REML with an intercept).
+
+        A pair counts as often as its sample weight says.
+        """
+        self._require_coordinates("variances")
         ridge, misfit, number = self.copies * alpha, 0.0, 0.0
         for part in self._parts_at(ridge):
             misfit += part.multiplicity * part.misfit(ridge)
-            number += part.multiplicity * part.free_rows * part.shape[1]
+            number += part.multiplicity * self._free_rows(part) * part.shape[1]
         return misfit / number
+
+    def _free_rows(self, part: Part) -> float:
+        """Return the number of free rows of a part; refuse weights that count as too few rows."""
+        if part.free_rows > 0:
+            return part.free_rows
+        raise NotSupported(
+            f"variances and likelihoods count each pair as often as its sample_weight says, and "
+            f"the weights sum to {self.problem.total:.3g}, too few to estimate the noise: multiply "
+            "them by a constant, so that they count pairs."
+        )
 
     def left_out_noises(self, alpha: float) -> np.ndarray:
         """Return the noise variance of each output direction, estimated from left-out residuals."""
@@ -471,32 +485,31 @@ class Factorization:
 
         It is −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)] with c = EᵀT the targets in the
         eigenbasis, s and b the eigenvalues of inputs and operator, and N the number of values; over
-        n - 1 rows with an intercept.
+        n - 1 rows with an intercept. A pair counts as often as its sample weight says: Σw - n
+        values more, whose eigenvalues are α.
 
         It is not supported for outputs without finite features, because their number of directions
         is arbitrary.
         """
-        problem = self.problem
         self._require_likelihood("evidence")
-        if problem.gathered is not None and problem.weights is not None:
-            raise NotSupported("the evidence of weighted pairs is not known on a stream.")
-        misfit = log_dets = number = log_weights = 0.0
+        misfit = log_dets = number = 0.0
         for part in self._parts_at(alpha):
             r, q = part.projected.shape
             misfit += part.multiplicity * part.misfit(alpha) / alpha
             # directions outside the span of the inputs have eigenvalue α
-            log_det = part.spectrum.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
+            rows = self._free_rows(part)
+            log_det = part.spectrum.log_det(part.b, alpha) + (rows - r) * q * log(alpha)
             log_dets += part.multiplicity * log_det
-            number += part.multiplicity * part.free_rows * q
-            log_weights += 0.5 * part.multiplicity * q * part.sum_log_weights(problem.weights)
+            number += part.multiplicity * rows * q
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
-        return -0.5 * (number * log(misfit) + log_dets) + log_weights
+        return -0.5 * (number * log(misfit) + log_dets)
 
     def density(self, alpha: float) -> float:
         """Return the sum of the log densities of each training output given all others.
 
         With the smoother H and one noise variance σ_j² for each of finitely many directions, it is
         −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], where groups g are left out together.
+        A pair counts as often as its sample weight says, and n is Σw.
 
         References
         ----------
@@ -510,10 +523,9 @@ class Factorization:
         total = 0.0
         for part in self._parts_at(alpha):
             noise, logs = noise_and_log_dets(part, self.problem, alpha)
-            (n, q), noise = part.shape, np.maximum(noise, np.finfo(float).tiny)
+            n, noise = part.counted_rows, np.maximum(noise, np.finfo(float).tiny)
             density = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
-            log_weights = 0.5 * q * part.sum_log_weights(self.problem.weights)
-            total += part.multiplicity * (density + log_weights)
+            total += part.multiplicity * density
         return total
 
     def _require_coordinates(self, what: str) -> None:

@@ -61,7 +61,7 @@ def slopes_by_inverse(
     """
     inverses = _ridge_inverses(problem, output_rows, alpha)
     if criterion == "evidence":
-        return _evidence_slopes(problem, inverses)
+        return _evidence_slopes(problem, inverses, alpha)
     value = 0.0
     slopes: dict[str, Any] = {}
     for T, P, _, pull in inverses:
@@ -108,21 +108,25 @@ def _ridge_inverse(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> Rid
 
 
 def _evidence_slopes(
-    problem: Problem, inverses: Iterator[RidgeInverse]
+    problem: Problem, inverses: Iterator[RidgeInverse], alpha: float
 ) -> tuple[float, dict[str, Any]]:
-    """Return the negative log evidence over all scalar kernels, and its derivatives."""
+    """Return the negative log evidence over all scalar kernels at α, and its derivatives.
+
+    A pair counts as often as its sample weight says.
+    """
     number = misfit = logs = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
     for T, P, determinant, pull in inverses:
         xp, q, z = namespace(P), int(T.shape[1]), P @ T
-        number += (problem.n - problem.intercept) * q
+        number += (problem.total - problem.intercept) * q
         misfit += float(xp.sum(T * z))
         logs += q * determinant
-        if problem.weights is not None:
-            logs -= q * float(np.log(problem.weights).sum())
+        repeats = (problem.total - problem.n) * q  # values whose eigenvalues are α
+        logs += repeats * log(alpha)
         of_misfit = add_values(of_misfit, pull(z @ z.T))
         of_logs = add_values(of_logs, pull(P), 0.5 * q)
+        of_logs[RIDGE] = of_logs[RIDGE] + 0.5 * repeats / alpha
     misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
     value = 0.5 * (number * log(misfit / number) + logs)
     return value, add_values(of_logs, of_misfit, -0.5 * number / misfit)

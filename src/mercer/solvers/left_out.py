@@ -199,17 +199,18 @@ def noise_and_log_dets(part: Part, problem: Problem, alpha: float) -> tuple[np.n
 
     H_gg is the block of the smoother over the rows of group g; without groups, over each row. A
     left-out residual along direction j has the variance σ_j² / (1 - H_ii), and those of a group the
-    covariance σ_j² (I - H_gg)⁻¹: σ_j² is the mean of (left-out residual)² (1 - H_ii).
+    covariance σ_j² (I - H_gg)⁻¹: σ_j² is the mean of (left-out residual)² (1 - H_ii), in which a
+    row counts as often as its sample weight says.
     """
     R, rest = next(part.residual_path([alpha]))
     groups = part.group_labels(problem)
     if groups is None:
         R, rest = host(R), np.broadcast_to(np.maximum(host(rest), np.finfo(float).eps), R.shape)
-        return (abs(R) ** 2 / rest).mean(axis=0), np.log(rest).sum(axis=0)
+        return (abs(R) ** 2 / rest).sum(axis=0) / part.counted_rows, np.log(rest).sum(axis=0)
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])
     for members in members_by_size(groups):
         E = part.spectrum.rows(members.reshape(-1))
         rest = host(part.residual_blocks([alpha], members, E))[:, 0]
         logs = logs + np.linalg.slogdet(rest)[1].sum(axis=0)
-    return (host(R).conj() * host(errors)).real.mean(axis=0), logs
+    return (host(R).conj() * host(errors)).real.sum(axis=0) / part.counted_rows, logs

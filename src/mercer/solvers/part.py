@@ -43,8 +43,8 @@ class Part:
         EᵀT, or a function that returns it, if it is not computed from E and T; for a stream it
         comes from the moments of all pairs. None to compute it.
     stream_totals
-        For a stream, the number of all pairs and the sum of their squared outputs along each
-        direction; None if the rows are those of all pairs.
+        For a stream, the sum of the sample weights of all pairs, and the sum of their squared
+        outputs along each direction; None if the rows are those of all pairs.
     component_means
         The mean output of each component, (width, directions), if an operator-valued kernel couples
         components and there is an intercept; else None.
@@ -135,20 +135,24 @@ class Part:
 
     @property
     def free_rows(self) -> float:
-        """The number of training rows minus the number of constants of the intercept."""
-        rows = self.shape[0] if self.stream_totals is None else self.stream_totals[0]
-        return rows - self.spectrum.constants.count
+        """The number of training rows minus the number of constants of the intercept.
+
+        A row counts as often as its sample weight says.
+        """
+        if self.stream_totals is not None:
+            return self.stream_totals[0] - self.spectrum.constants.count
+        return self.counted_rows - self.spectrum.constants.count
+
+    @cached_property
+    def counted_rows(self) -> float:
+        """The sum of the sample weights of the rows; their number without weights."""
+        roots = self.spectrum.roots
+        return float(self.shape[0] if roots is None else namespace(roots).sum(roots * roots))
 
     def group_labels(self, problem: Problem) -> np.ndarray | None:
         """Return the group label of each row; None if each row is left out alone."""
         one_row_each = self.slots.width == 1
         return problem.groups if one_row_each else problem.left_out_labels[self.slots.owners]
-
-    def sum_log_weights(self, weights: np.ndarray | None) -> float:
-        """Return the sum of the logarithms of the sample weights of all rows; 0 for None."""
-        if weights is None:
-            return 0.0
-        return float(np.log(weights[self.slots.owners]).sum())
 
     # -- shrinkage -----------------------------------------------------------------------------
 
@@ -322,6 +326,14 @@ class Part:
                 rests = rests + self.complement_diagonal[rows, :]
             found.append((residuals, rests))
         return found
+
+    def mean_residual_leverage(self, rest: Array) -> float:
+        """Return the mean of 1 - H_ii over rows and columns, given these as `rest`.
+
+        A row counts as often as its sample weight says; the trace of H is that of repeated rows.
+        """
+        n, repeats = rest.shape[0], self.counted_rows - rest.shape[0]
+        return (n * float(namespace(rest).mean(rest)) + repeats) / self.counted_rows
 
     def residual_leverages(self, alpha: float) -> Array:
         """Return one minus the leverages, (n, directions); one column if all are equal."""

@@ -166,7 +166,7 @@ class SpanMoments:
         if len(lost) and not self.part.spectrum.complete:
             exact = xp.linalg.diagonal(self._block_of_products(alpha, lost))
             found = put(found, lost, exact)
-        rest = xp.mean(rest) if averaged else rest
+        rest = self.part.mean_residual_leverage(rest) if averaged else rest
         return found / (rest * rest)
 
     def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:

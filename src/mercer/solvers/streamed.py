@@ -115,7 +115,7 @@ class StreamMoments:
         found = factor_separable(problem, spectrum, output_rows, alpha, moments, EV)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else Q.T @ vv @ Q
-        found.parts[0].stream_totals = float(m.pairs), namespace(vv).linalg.diagonal(vv)
+        found.parts[0].stream_totals = float(m.n), namespace(vv).linalg.diagonal(vv)
         return found
 
     def _cross_moment_in_basis(self, spectrum: LowRankSpectrum) -> Array:

@@ -26,7 +26,7 @@ except ImportError:  # Windows has no such locks
 
 CHECKPOINT_FORMAT = "mercer stream 4"
 """The name and version of the file format."""
-SUMS = ("n", "uu", "vu", "vv", "u", "v", "pairs")
+SUMS = ("n", "uu", "vu", "vv", "u", "v")
 """The names of the sums that moments consist of, in the order of `Moments`."""
 TOLERANCE = 1e-9
 """A checkpoint is of the same run if the coordinates of a few pairs differ by less than this."""
@@ -165,9 +165,9 @@ class Checkpoint:
         """Return the saved moments number i; raise an error if they are in other coordinates."""
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
-        n, *sums, pairs = (arrays[f"{i}.{name}"] for name in SUMS)
+        n, *sums = (arrays[f"{i}.{name}"] for name in SUMS)
         uu, vu, vv, u, v = (like(A, gathering.probe[0]) for A in sums)
-        return Moments(float(n), uu, vu, vv, u, v, int(pairs))
+        return Moments(float(n), uu, vu, vv, u, v)
 
     def _require_equal(self, saved: np.ndarray, current: np.ndarray, name: str) -> None:
         """Raise an error if a saved array differs from the array of the current run."""

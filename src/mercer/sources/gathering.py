@@ -125,9 +125,7 @@ class Gathering:
 
         step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
         found = moments_of_rows(rows, count(y), step, threads, True, self.precision)
-        if w is None:
-            return replace(found, pairs=count(y))
-        return replace(found, n=float(w.sum()), pairs=int(np.count_nonzero(w)))
+        return found if w is None else replace(found, n=float(w.sum()))
 
     @property
     def moments(self) -> Moments:
