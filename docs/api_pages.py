@@ -6,7 +6,7 @@ from pathlib import Path
 
 MODULES = {
     "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
-    "mercer.operators": "operators", "mercer.losses": "losses", "mercer.decoders": "decoders",
+    "mercer.operators": "operators", "mercer.decoders": "decoders",
     "mercer.features": "features", "mercer.sets": "sets", "mercer.sources": "sources",
     "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.defaults": "defaults",
     "mercer.datasets": "datasets",
@@ -15,9 +15,6 @@ MODULES = {
 """The page under reference/ that lists the names of a module."""
 INTERNAL = {
     "mercer.embedding": ("OrthonormalFrame", "MovedFrame", "SpanFrame", "feature_variance"),
-    "mercer.losses": (
-        "checked_loss", "column_medians", "median_length", "shorten_rows", "tau_risk",
-    ),
     "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
     "mercer.sources": (
         "Checkpoint", "Expected", "Gathering", "RowBlocks", "is_dask", "mapped", "sample_size",

@@ -16,7 +16,6 @@ from mercer import (
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
     SequenceTransducer,
-    losses,
 )
 from mercer import decoders as d
 from mercer import features as f
@@ -148,10 +147,6 @@ OPERATOR_KERNELS = [
     o.DivergenceFree(1.0), o.Pointwise(),
     o.FromJoint(o.joint(k.RBF(1.0) * o.Identity())),
 ]  # fmt: skip
-LOSSES = [
-    losses.Huber(), losses.Huber(0.7), losses.EpsilonInsensitive(), losses.EpsilonInsensitive(0.0),
-    losses.EpsilonInsensitive(2.0),
-]  # fmt: skip
 FULL_FEATURES = [
     f.KernelPCA(), f.IncompleteCholesky(), f.RandomPivotedCholesky(random_state=0),
     f.Nystroem(rank=9),
@@ -211,8 +206,6 @@ MODELS = [
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.CurlFree(1.0), features=f.RandomOperatorFourier(4, random_state=0)),
      VECTORS, VECTORS),
-    (KernelDependency(k.RBF(1.0), loss=losses.Huber()), NUMBERS, VECTORS),
-    (KernelDependency(k.RBF(1.0), loss=losses.EpsilonInsensitive()), NUMBERS, VECTORS),
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
     (BoostedDependency(n_trees=3, min_samples_leaf=1, cv=2), NUMBERS, VECTORS),
@@ -248,11 +241,9 @@ SETTINGS = [
         [k.RBF() * o.Identity(), k.RBF() * o.Covariance()], k.RBF(), fit_intercept=True
     ),
     KernelDependency(k.RBF() * o.LearnedOperator(), k.RBF(), fit_intercept=True),
-    KernelDependency(k.RBF() * o.Covariance(), loss=losses.Huber(), fit_intercept=True),
     KernelDependencyCV(
         [k.RBF() * o.Identity(), k.RBF() * o.LearnedOperator()],
         alphas=[0.1, 1.0],
-        loss=[None, losses.EpsilonInsensitive(tol=1e-7, max_iter=10000)],
         cv=2,
     ),
     KernelDependencyCV(k.LaplacianRegularized(k.RBF()), k.RBF()),
@@ -274,12 +265,11 @@ UNLISTED = {
     "operators.Moments": "lives during a fit",
     "operators.ComponentGram": "lives during a fit",
     "operators.ComponentKernel": "abstract",
-    "losses.Loss": "abstract",
     "decoders.Decoder": "abstract",
 }
 """Public classes that have no example, and why."""
 LISTS = (
-    SPACES, KERNELS, MORE_KERNELS, OPERATORS, OPERATOR_KERNELS, LOSSES, FEATURES, FULL_FEATURES,
+    SPACES, KERNELS, MORE_KERNELS, OPERATORS, OPERATOR_KERNELS, FEATURES, FULL_FEATURES,
     MORE_FEATURES, DECODERS, MORE_DECODERS, MODELS,
 )  # fmt: skip
 

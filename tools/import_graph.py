@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 ORDER = [
-    "_base", "spaces", "datasets", "kernels", "features", "operators", "losses", "embedding",
+    "_base", "spaces", "datasets", "kernels", "features", "operators", "embedding",
     "problem", "solvers", "sources", "decoders", "metrics", "defaults", "estimators", "sets",
     "sequences", "plots", "auto", "tables", "persistence", "testing", "app",
     "__main__",

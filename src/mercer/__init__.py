@@ -37,7 +37,7 @@ __all__ = [
 _HOMES = ("persistence", "estimators", "sets", "sequences", "auto")
 """The folders that define the public names; each imports only those before it."""
 _SUBPACKAGES = (
-    "datasets", "decoders", "defaults", "estimators", "features", "kernels", "losses",
+    "datasets", "decoders", "defaults", "estimators", "features", "kernels",
     "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
 )  # fmt: skip
 

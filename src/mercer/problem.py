@@ -1,4 +1,4 @@
-"""The ridge problem that solvers get: inputs, outputs, kernel, loss and weights."""
+"""The ridge problem that solvers get: inputs, outputs, kernel and weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ._base.arrays import Array, Items, count, is_foreign, sliceable, take
 from ._base.plan import GRANTED_BYTES, require_exact, require_low_rank
 from .features import FeatureMap
 from .kernels import Kernel
-from .losses import Loss
 from .operators import Moments, OperatorKernel
 from .spaces import Rows
 from .spaces.symmetries import Group
@@ -113,8 +112,6 @@ class Problem:
         The number of each example's group; groups are left out together.
     weights
         The sample weights, all positive; None for ones.
-    loss
-        A robust loss; None for the square.
     given
         The inputs as the user gave them, for decoders that need them.
     gathered
@@ -129,7 +126,6 @@ class Problem:
     intercept: bool = False
     labels: np.ndarray | None = None
     weights: np.ndarray | None = None
-    loss: Loss | None = None
     given: Items = None
     gathered: Any = None
     symmetry: Group | None = None

@@ -103,7 +103,7 @@ PUBLIC = {
     ".solvers": {"BlockConjugateGradient", "Factorization", "LeaveOneOut", "Moments", "Part"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
-        "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
+        "check_decoder", "check_feature_map", "check_kernel", "check_operator",
         "check_structured_estimator",
     },
 }  # fmt: skip

@@ -8,13 +8,11 @@ from mercer.decoders import Decoder
 from mercer.features import Explicit, FeatureMap, Nystroem
 from mercer.kernels import RBF, Delta, Kendall, Kernel, Labels, Linear, On, Polynomial, Spectrum
 from mercer.kernels.capabilities import ItemGradient
-from mercer.losses import Huber
 from mercer.operators import Covariance, Operator
 from mercer.testing import (
     check_decoder,
     check_feature_map,
     check_kernel,
-    check_loss,
     check_operator,
     check_operator_kernel,
     check_structured_estimator,
@@ -27,7 +25,6 @@ from registry import (
     IMAGES,
     KERNELS,
     LETTERS,
-    LOSSES,
     MORE_DECODERS,
     MORE_FEATURES,
     MORE_KERNELS,
@@ -57,11 +54,6 @@ def test_operators(operator):
 @pytest.mark.parametrize("kernel", OPERATOR_KERNELS, ids=name_of)
 def test_operator_kernels(kernel):
     check_operator_kernel(kernel, VECTORS, VECTORS[::-1])
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_losses(loss):
-    check_loss(loss)
 
 
 @pytest.mark.parametrize("map", FULL_FEATURES, ids=name_of)
@@ -160,16 +152,6 @@ class NegativeOnAlikeOutputs(Operator):
         return 1.5 * np.diag(np.diag(C)) - C
 
 
-class Capped(Huber):
-    def value(self, r):
-        return np.minimum(super().value(r), 1.0)
-
-
-class Careless(Huber):
-    def proximal(self, r, tau):
-        return r
-
-
 class Halved(FeatureMap):
     def fit(self, kernel, A):
         self.kernel_ = kernel
@@ -198,8 +180,6 @@ class Shuffled(Decoder):
         (lambda: check_operator(Negative()), "not positive"),
         (lambda: check_operator(NegativeOnSmallOutputs()), "not positive"),
         (lambda: check_operator(NegativeOnAlikeOutputs()), "not positive"),
-        (lambda: check_loss(Capped(2.0)), "not convex"),
-        (lambda: check_loss(Careless(2.0)), "does not minimise"),
         (lambda: check_feature_map(Halved(), Linear(), VECTORS), r"is not k\(A\)"),
         (lambda: check_decoder(Shuffled(), Linear(), VECTORS[:8]), "output 0 was not found again"),
     ],

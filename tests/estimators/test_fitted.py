@@ -7,7 +7,6 @@ from mercer import KernelDependency
 from mercer.estimators import fitted
 from mercer.features import Nystroem, RandomOperatorFourier
 from mercer.kernels import RBF
-from mercer.losses import Huber
 from mercer.operators import Covariance, CurlFree, LearnedOperator, Local, Shared
 
 N, RANK = 40, 15
@@ -25,7 +24,6 @@ ROUTES = {
         CurlFree(), features=RandomOperatorFourier(RANK, random_state=0)
     ),
     "refit": KernelDependency(RBF(1.0) * LearnedOperator()),
-    "robust": KernelDependency(RBF(1.0), loss=Huber()),
     "windows": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
 }
 

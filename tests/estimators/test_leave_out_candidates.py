@@ -10,9 +10,8 @@ from mercer import KernelDependency, KernelDependencyCV, load, save
 from mercer.decoders import Candidates
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Fingerprint, Linear, Spectrum
-from mercer.losses import Huber
 from mercer.metrics import list_accuracy
-from mercer.operators import Covariance, Identity, Matrix
+from mercer.operators import Covariance, Identity, LearnedOperator, Matrix
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(20, 3)), np.round(RNG.normal(size=(20, 2)), 1)
@@ -75,7 +74,7 @@ def test_lists_of_training_outputs_alone_are_ranked_by_the_whole_model():
 
 
 def test_without_a_closed_form_a_warning_says_why():
-    model = KernelDependency(RBF(1.0), alpha=0.3, loss=Huber()).fit(X, Y)
+    model = KernelDependency(RBF(1.0) * LearnedOperator(), alpha=0.3).fit(X, Y)
     with pytest.warns(UserWarning, match="ranked by the whole model.*no closed form"):
         found = model.predict(X_NEW, candidates=LISTS)
     assert (found == model.predict(X_NEW, candidates=LISTS, leave_out_candidates=False)).all()

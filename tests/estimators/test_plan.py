@@ -10,7 +10,6 @@ from mercer._base import memory as _memory
 from mercer._base.plan import GIB, PLANNED_FRACTION
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF
-from mercer.losses import Huber
 from mercer.operators import (
     ConditionalCovariance,
     Covariance,
@@ -110,7 +109,6 @@ ROUTES = {
     "low rank": KernelDependency(RBF(1.0), features=Nystroem(10)),
     "by direction": KernelDependency(Local(RBF(1.0), width=1.0)),
     "dense": KernelDependency(CurlFree(1.0), solver="dense"),
-    "refit": KernelDependency(RBF(1.0), loss=Huber()),
 }
 
 

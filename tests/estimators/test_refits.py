@@ -12,7 +12,6 @@ from mercer._base.folds import fold_numbers
 from mercer.decoders import Threshold
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear
-from mercer.losses import Huber
 from mercer.operators import Blocks, Covariance, LearnedOperator
 
 N, Q = 24, 3
@@ -40,20 +39,17 @@ def refitted(model, X, Y, folds):
 
 @pytest.mark.parametrize("kernel", [RBF(1.0), RBF(1.0) * Covariance(), RBF(1.0) * TIGHT], ids=str)
 @pytest.mark.parametrize(
-    ("loss", "groups", "intercept"),
-    [(None, None, False), (None, GROUPS, True), (Huber(0.5, tol=1e-9), GROUPS, True)],
-    ids=["square", "square, groups", "Huber, groups"],
+    ("groups", "intercept"), [(None, False), (GROUPS, True)], ids=["examples", "groups"]
 )
-def test_left_out_predictions_are_those_of_refits(loss, groups, intercept, kernel, data):
+def test_left_out_predictions_are_those_of_refits(groups, intercept, kernel, data):
     X, Y = data
-    params = {"loss": loss, "fit_intercept": intercept}
+    params = {"fit_intercept": intercept}
     choice = KernelDependencyCV([kernel, RBF(0.01) * TIGHT], alphas=[0.1], cv=4, **params)
     choice.fit(X, Y, groups=groups)  # the second makes refits of all, and is not chosen
     labels = np.arange(N) if groups is None else groups
     single = KernelDependency(kernel, alpha=0.1, **params)
     wanted = refitted(single, X, Y, fold_numbers(labels, 4))
     risk = ((wanted - Y) ** 2).sum(axis=1)
-    risk = risk if loss is None else np.minimum(risk, 9 * np.median(risk))
     assert choice.cv_results_["risk"][0] == pytest.approx(risk.mean(), rel=1e-4)
     assert_allclose(choice.loo_predict(), wanted, rtol=0, atol=1e-4)
     assert_allclose(choice.predict(X), single.fit(X, Y).predict(X), rtol=0, atol=1e-6)
@@ -86,35 +82,18 @@ def test_a_calibrated_decoder_sees_refits(rng):
     assert_allclose(model.predict(X), chosen.predict(X))
 
 
-def test_losses_are_chosen_from(rng):
-    X = rng.normal(size=(40, 2))
-    Y = np.sin(X @ rng.normal(size=(2, Q)))
-    Y[:4] *= 10
-    losses = [None, Huber(factor=0.5), Huber(factor=1.0)]
-    model = KernelDependencyCV(RBF(1.0), alphas=[0.1, 1.0], loss=losses, cv=3).fit(X, Y)
-    assert isinstance(model.loss_, Huber)
-    assert len(model.cv_results_["loss"]) == 6
-
-
 def test_nested_names_reach_the_parts(data):
     search = GridSearchCV(
-        KernelDependency(Linear() * LearnedOperator(), loss=Huber()),
-        {"kernel__operator__power": [0.5, 1.0], "loss__factor": [1.0, 2.0]},
+        KernelDependency(Linear() * LearnedOperator()),
+        {"kernel__operator__power": [0.5, 1.0], "alpha": [0.1, 1.0]},
         cv=2,
     ).fit(*data)
-    assert set(search.best_params_) == {"kernel__operator__power", "loss__factor"}
+    assert set(search.best_params_) == {"kernel__operator__power", "alpha"}
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        KernelDependency(RBF(1.0) * LearnedOperator(), alpha=0.1),
-        KernelDependency(RBF(1.0) * Covariance(), alpha=0.1, loss=Huber(), fit_intercept=True),
-    ],
-    ids=["learnt", "robust"],
-)
-def test_they_are_saved_and_have_sets_by_splitting(model, data, tmp_path):
+def test_they_are_saved_and_have_sets_by_splitting(data, tmp_path):
     X, Y = data
+    model = KernelDependency(RBF(1.0) * LearnedOperator(), alpha=0.1)
     saved = mercer.load(mercer.save(model.fit(X, Y), tmp_path / "model"))
     assert_allclose(saved.predict(X), model.predict(X), rtol=0, atol=0)
     assert saved.kernel_.operator.learnt == model.kernel_.operator.learnt
@@ -126,11 +105,10 @@ def test_they_are_saved_and_have_sets_by_splitting(model, data, tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"criterion": "gcv", "loss": Huber()}, "gcv"),
         ({"criterion": "gcv", "kernel": RBF(1.0) * LearnedOperator()}, "gcv"),
-        ({"loss": []}, r"loss=\[\] leaves nothing"),
-        ({"loss": Huber(), "cv": 0}, "cv must be an integer ≥ 2, got 0"),
-        ({"loss": Huber(), "cv": 1}, "cv must be an integer ≥ 2, got 1"),
+        ({"kernel": []}, r"kernel=\[\] leaves nothing"),
+        ({"kernel": RBF(1.0) * LearnedOperator(), "cv": 0}, "cv must be an integer ≥ 2, got 0"),
+        ({"kernel": RBF(1.0) * LearnedOperator(), "cv": 1}, "cv must be an integer ≥ 2, got 1"),
     ],
 )
 def test_what_cannot_be_chosen(params, message, data):
@@ -138,22 +116,16 @@ def test_what_cannot_be_chosen(params, message, data):
         KernelDependencyCV(**params).fit(*data)
 
 
-def test_kernels_that_do_not_separate_have_the_square_loss(data):
+def test_kernels_that_do_not_separate_have_no_refits(data):
     def blocks(A, B):
         return RBF(1.0)(A, B)[:, :, None, None] * np.eye(Q)
 
-    for model in (
-        KernelDependency(Blocks(blocks), loss=Huber()),
-        KernelDependencyCV(Blocks(blocks), loss=Huber()),
-        KernelDependencyCV([Blocks(blocks), RBF(1.0) * LearnedOperator()]),
-    ):
-        with pytest.raises(ValueError, match="scalar kernel times an operator"):
-            model.fit(*data)
+    model = KernelDependencyCV([Blocks(blocks), RBF(1.0) * LearnedOperator()])
+    with pytest.raises(ValueError, match="scalar kernel times an operator"):
+        model.fit(*data)
 
 
-@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
-def test_streams_have_none_of_it(Model, data):
-    learnt = {"kernel": RBF(1.0) * LearnedOperator()}  # one is made of moments, several need refits
-    for params in ({"loss": Huber()}, *([learnt] if Model is KernelDependencyCV else [])):
-        with pytest.raises(ValueError, match="streams have no robust loss"):
-            Model(**params, features=IncompleteCholesky(5)).fit(iter([data]))
+def test_streams_have_no_choice_of_learnt_operators(data):
+    model = KernelDependencyCV(RBF(1.0) * LearnedOperator(), features=IncompleteCholesky(5))
+    with pytest.raises(ValueError, match="streams have no .* choice between learnt operators"):
+        model.fit(iter([data]))

@@ -5,7 +5,6 @@ import pytest
 
 from mercer import ConformalSets, JointKernelMap, KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF
-from mercer.losses import EpsilonInsensitive
 from mercer.operators import Blocks, Patchwise, Pointwise
 from mercer.solvers import BlockConjugateGradient
 from tolerances import IDENTITY
@@ -51,11 +50,6 @@ def test_blocks_that_are_no_kernel_are_refused(pairs):
     kernel = Blocks(lambda A, C: RBF(1.0)(A, C)[:, :, None, None] * B)
     with pytest.raises(ValueError, match="must be the transpose"):
         KernelDependency(kernel).fit(X, Y)
-
-
-def test_an_epsilon_is_one_number(pairs):
-    with pytest.raises(ValueError, match="epsilon must be"):
-        KernelDependency(RBF(1.0), loss=EpsilonInsensitive(np.array([1.0, 2.0]))).fit(*pairs)
 
 
 # -- prediction sets --------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
 from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomOperatorFourier
 from mercer.kernels import RBF, Kendall, Labels
-from mercer.losses import Huber
 from mercer.operators import Covariance, CurlFree, LearnedOperator
 from mercer.sources import Stream
 
@@ -42,7 +41,6 @@ OTHERS = {
     },
     "fixed point": {"kernel": RBF(1.0), "output_kernel": RBF(2.0), "decoder": FixedPoint()},
     "drawn landmarks": {"kernel": RBF(1.0), "features": Nystroem(6, random_state=0)},
-    "Huber": {"kernel": RBF(1.0), "loss": Huber(0.5, **TIGHT)},
     "learnt operator": {"kernel": RBF(1.0) * LearnedOperator(**TIGHT)},
 }  # fmt: skip
 

@@ -215,7 +215,7 @@ def nest(members):
         (plant({"dtype": "O"}), "not a dtype"),
         (nest, "damaged"),
         (plant({"ref": 5}), "damaged"),
-        (tree_changed(lambda tree: tree.update(format=99)), "99, expected 3: upgrade mercer"),
+        (tree_changed(lambda tree: tree.update(format=99)), "99, expected 4: upgrade mercer"),
         (tree_changed(lambda tree: tree.pop("format")), "damaged"),
     ],
 )

@@ -32,7 +32,6 @@ from mercer.kernels import (
     Positions,
     Spectrum,
 )
-from mercer.losses import EpsilonInsensitive, Huber
 from mercer.operators import (
     ConditionalCovariance,
     Covariance,
@@ -178,15 +177,10 @@ add_groups("operator features", CurlFree(0.7), data=FIELDS, features=RandomOpera
 model = KernelDependency(MIXED, None, ALPHA, solver=BlockConjugateGradient(1e-13))
 add("fields, conjugate gradients, intercept", model, FIELDS)
 
-# -- losses and operators that are solved for by rounds ----------------------------------------
+# -- operators that are solved for by rounds ---------------------------------------------------
 
-HUBER = Huber(0.5, tol=1e-12, max_iter=20000)
-TUBE = EpsilonInsensitive(0.3, tol=1e-12, max_iter=20000)
 TIGHT = LearnedOperator(tol=1e-14, max_iter=20000)
 add("learnt operator, intercept", KernelDependency(SCALAR * TIGHT, alpha=1.0))
-add("epsilon-insensitive, intercept", KernelDependency(SCALAR, alpha=ALPHA, loss=TUBE))
-model = KernelDependencyCV(SCALAR, alphas=[ALPHA], loss=HUBER, cv=4)
-add("Huber, choice, intercept", model, groups=GROUPS)
 
 # -- inputs and outputs that are not vectors ----------------------------------------------------
 

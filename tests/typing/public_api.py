@@ -21,7 +21,6 @@ from mercer.decoders import Candidates, Decoder, FixedPoint
 from mercer.embedding import Embedding
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import L2, RBF, Kendall, Kernel, Labels, Linear, Normalized, Spectrum
-from mercer.losses import Huber
 from mercer.metrics import kendall_tau, sample_f1
 from mercer.operators import Covariance, Identity, Operator
 from mercer.sources import Stream
@@ -31,7 +30,7 @@ from mercer.testing import check_kernel
 upper, lower = load_digit_halves()
 kernel: Kernel = RBF(1.0) + Linear() * RBF("median")
 operator: Operator = Covariance()
-model = KernelDependency(kernel * operator, RBF(2.0), alpha=0.1, decoder=FixedPoint(), loss=Huber())
+model = KernelDependency(kernel * operator, RBF(2.0), alpha=0.1, decoder=FixedPoint())
 model = KernelDependency(RBF(1.0), Kendall(), features=Nystroem(rank=50)).fit(upper, lower)
 predicted = model.predict(upper)
 best = model.predict_top(upper, k=3)

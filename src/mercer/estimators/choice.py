@@ -16,7 +16,6 @@ from ..embedding import Embedding
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.base import as_output_kernel
 from ..kernels.wrapper import OnDevice
-from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import Factorization
@@ -47,7 +46,7 @@ def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
 
 @dataclass(frozen=True)
 class Choices:
-    """The kernels, output kernels, decoders and losses to choose from, and what to compute.
+    """The kernels, output kernels and decoders to choose from, and what to compute.
 
     `want` has the ridges, and what each solver has to compute.
     """
@@ -55,7 +54,6 @@ class Choices:
     kernels: list[OperatorKernel]
     output_kernels: list[Kernel]
     decoders: list[Decoder | None]
-    losses: list[Loss | None]
     want: Want
 
     @classmethod
@@ -75,22 +73,20 @@ class Choices:
                 "several decoders cannot be compared by risk, which is measured before decoding: "
                 'give scoring=, a metric of the decoded outputs, or "auto".'
             )
-        losses = [checked_loss(loss) for loss in parameter_list(model, "loss")]
         default = RBF("ard") if model.search == "gradient" else None
         kernels = [
             as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
         ]
-        robust = any(loss is not None for loss in losses)
         want = Want(
             ridges_of(model),
             left_out=True,
-            left_out_method="refit" if robust or any(k.learnt for k in kernels) else "closed",
+            left_out_method="refit" if any(k.learnt for k in kernels) else "closed",
             folds=model.cv,
             solver=model.solver,
             relative=isinstance(model.alphas, str),
             moves=model.criterion in LIKELIHOODS,
         )
-        return cls(kernels, outputs, decoders, losses, want)
+        return cls(kernels, outputs, decoders, want)
 
     def with_unlabelled(self, unlabelled: Items) -> Choices:
         """Return the choices with input kernels that also learn from inputs without outputs."""
@@ -119,11 +115,6 @@ class Choices:
         ]
         return replace(self, kernels=kernels)
 
-    @property
-    def robust(self) -> bool:
-        """Whether at least one of the losses is robust."""
-        return any(loss is not None for loss in self.losses)
-
     def check(self, model: Any, groups: Items | None) -> None:
         """Raise an error if the choices cannot be compared by the criterion of the model."""
         if model.search not in ("grid", "gradient"):
@@ -143,8 +134,7 @@ class Choices:
         refits = self.want.left_out_method == "refit"
         if refits and model.criterion != "loo":
             raise ValueError(
-                f'criterion="{model.criterion}" is for the square loss and operators that are not '
-                'learnt: use "loo".'
+                f'criterion="{model.criterion}" is for operators that are not learnt: use "loo".'
             )
         features = model.output_features
         if features is not None and features.centered and not model.fit_intercept:
@@ -157,7 +147,7 @@ class Choices:
         if refits and coupled:
             raise ValueError(
                 f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
-                "compared with a learnt operator or fitted with a robust loss: choose without it."
+                "compared with a learnt operator: choose without it."
             )
 
 

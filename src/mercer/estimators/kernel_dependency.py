@@ -12,7 +12,6 @@ from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import BlockConjugateGradient
@@ -61,9 +60,6 @@ class KernelDependency(RidgeEstimator):
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
         memory, as `plan` reports.
-    loss : Loss, default=None
-        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` if some
-        outputs may be wrong. Needs a kernel that separates.
     device : str, default=None
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is the
         device of X: arrays of PyTorch or CuPy stay on their device.
@@ -77,8 +73,6 @@ class KernelDependency(RidgeEstimator):
     ----------
     kernel_, output_kernel_, decoder_
         The fitted kernels and decoder.
-    loss_
-        The loss with its threshold, where it is not the square.
     n_features_in_
         The number of input features, where inputs are vectors.
     n_iter_, residual_
@@ -113,7 +107,6 @@ class KernelDependency(RidgeEstimator):
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
     solver: str | BlockConjugateGradient = "auto"
-    loss: Loss | None = None
     device: str | None = None
     symmetries: Sequence[str] | None = None
 
@@ -156,7 +149,6 @@ class KernelDependency(RidgeEstimator):
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
             [self.decoder],
-            [checked_loss(self.loss)],
             Want([positive_alpha(self.alpha)], left_out, solver=self.solver),
         )
 

@@ -15,7 +15,6 @@ from .._base.parameters import is_integer, parameters, same
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
@@ -69,10 +68,8 @@ class KernelDependencyCV(RidgeEstimator):
         As in `KernelDependency`.
     fit_intercept : bool, default=True
         As in `KernelDependency`.
-    loss : Loss or list of Loss, default=None
-        None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
     cv : int, default=5
-        The number of folds where an operator is learnt or a loss is robust (see Notes).
+        The number of folds where an operator is learnt (see Notes).
     device : str, default=None
         As in `KernelDependency`.
     verbose : bool, default=False
@@ -100,14 +97,10 @@ class KernelDependencyCV(RidgeEstimator):
         Its leave-one-out risk (mean squared distance in feature space), and its score, both
         optimistic if there was a choice, because they were used for it. For a stream the risk is
         over all pairs, in one more reading, and the score over the sample; for a generator, which
-        cannot be read again, and with `validation`, both are over the sample. With a robust loss
-        the risk is robust too: no distance counts as more than three medians
-        (`mercer.losses.tau_risk`).
+        cannot be read again, and with `validation`, both are over the sample.
     nested_risk_, nested_score_
         With `nested`, risk and score of predictions for folds (groups kept whole) that had no part
         in choice, calibration and fit.
-    loss_
-        The chosen loss with its threshold; None for the square.
     cv_results_
         A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
         of the pairs held out.
@@ -118,10 +111,9 @@ class KernelDependencyCV(RidgeEstimator):
     examples are left out. Against refits that make B anew the risk was 0 to 3.5 % too low for
     `Covariance`, 0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too
     low for `Covariance(2.0)`, which can reorder operators. The score of what was chosen is
-    optimistic, the more so the more choices there were. For a `LearnedOperator`, and for outputs
-    as a robust loss leaves them, it would be far too kind: where one of these is among the
-    choices, *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left
-    out" means left out with its fold.
+    optimistic, the more so the more choices there were. For a `LearnedOperator` it would be
+    far too kind: where one is among the choices, *every* choice is judged by refitting on `cv`
+    folds (groups kept whole), and "left out" means left out with its fold.
 
     The kernels that stand for None are, on vectors, `Linear`, and `RBF`, `Laplacian` and `Matern`
     with length scales from 0.4 to 12 times the distance of standardised rows; of curves also
@@ -153,7 +145,6 @@ class KernelDependencyCV(RidgeEstimator):
     features: FeatureMap | None = None
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
-    loss: Loss | Sequence[Loss | None] | None = None
     cv: int = FOLDS
     device: str | None = None
     verbose: bool = False
@@ -307,7 +298,7 @@ class KernelDependencyCV(RidgeEstimator):
         try:
             choices = self._choices()
             kernels = len(choices.kernels) * len(choices.output_kernels)
-            return kernels * len(choices.losses) * len(choices.want.alphas)
+            return kernels * len(choices.want.alphas)
         except (TypeError, ValueError):
             return 0  # the fit reports invalid parameters
 

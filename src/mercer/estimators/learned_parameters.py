@@ -224,10 +224,9 @@ def _refuse_without_gradient(problem: Problem) -> None:
             f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
             "gradient."
         )
-    if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):
-        what = problem.loss or problem.kernel.operator
+    if problem.separable and problem.kernel.operator.learnt:
         raise NotSupported(
-            f"{what} has no closed form to be differentiated: use the square loss and an operator "
+            f"{problem.kernel.operator} has no closed form to be differentiated: use an operator "
             "made of the moments."
         )
     if problem.gathered is not None:

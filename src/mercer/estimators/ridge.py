@@ -18,7 +18,6 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
-from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
@@ -54,7 +53,6 @@ class RidgeEstimator(LeftOutPoints):
     fitted_: Fitted
     posterior_: Posterior
     kernel_: OperatorKernel
-    loss_: Loss | None
     n_iter_: int | None = None
     residual_: float | None = None
     _needs_left_out = False  # whether left-out predictions are read from the factorisation
@@ -210,18 +208,16 @@ class RidgeEstimator(LeftOutPoints):
                 symmetry = None
                 if self.symmetries is not None:
                     symmetry = symmetry_of(self.symmetries, kernel, outputs, pairs.given)
-                for loss in choices.losses:
-                    yield Problem(
-                        inputs,
-                        outputs,
-                        kernel,
-                        self.fit_intercept,
-                        pairs.labels,
-                        pairs.weights,
-                        loss,
-                        pairs.given,
-                        symmetry=symmetry,
-                    )
+                yield Problem(
+                    inputs,
+                    outputs,
+                    kernel,
+                    self.fit_intercept,
+                    pairs.labels,
+                    pairs.weights,
+                    pairs.given,
+                    symmetry=symmetry,
+                )
 
     # -- streams ------------------------------------------------------------------------------
 
@@ -251,9 +247,9 @@ class RidgeEstimator(LeftOutPoints):
         """
         self._check_parameters()
         learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
-        if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:
+        if learnt or unlabelled is not None or self.symmetries is not None:
             raise ValueError(
-                "streams have no robust loss, unlabelled inputs or symmetries, nor a choice "
+                "streams have no unlabelled inputs or symmetries, nor a choice "
                 "between learnt operators, which need all pairs at once: pass X and y as arrays."
             )
 
@@ -268,7 +264,7 @@ class RidgeEstimator(LeftOutPoints):
             check_symmetries(factorization, alpha, want)
         solution = factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
-        self.input_kernel_, self.loss_ = solution.kernel.inputs, solution.loss
+        self.input_kernel_ = solution.kernel.inputs
         self.n_iter_, self.residual_ = solution.n_iter, solution.residual
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
         if problem.inputs.features is not None or problem.outputs.features is not None:

@@ -18,10 +18,9 @@ from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
-from ..losses import tau_risk
 from ..operators import OperatorKernel
 from ..problem import Problem
-from ..solvers import Factorization, LeftOut
+from ..solvers import Factorization
 from ..solvers.weights import with_training_weights
 from ..spaces import LabelSets
 from .choice import AUTO_SCORING, LIKELIHOODS, Candidate, Choices, absolute_ridges, scores_decoded
@@ -38,19 +37,19 @@ MOST_COPIES = 0.2
 """The fraction of pairs with a copy in another group above which left-out risks mislead."""
 FEWEST_PAIRS, MOST_PAIRS = 20, 20_000
 """The numbers of pairs between which copies are searched for."""
-OTHER_CHOICES = ("kernel", "output_kernel", "decoder", "loss")
+OTHER_CHOICES = ("kernel", "output_kernel", "decoder")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One combination of kernels, decoder, loss and ridge, with its scores.
+    """One combination of kernels, decoder and ridge, with its scores.
 
     Attributes
     ----------
     factorization, decoder
         What was tried: the factorisation of a problem.
     row
-        What is reported of it: both kernels, decoder and loss as text, "alpha", the left-out
+        What is reported of it: both kernels and decoder as text, "alpha", the left-out
         "risk", the "score" if there is scoring, and the log "evidence", or with
         criterion="density" the log density of left-out outputs.
     """
@@ -62,7 +61,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Selection:
-    """Search for the best combination of kernels, decoder, loss and ridge.
+    """Search for the best combination of kernels, decoder and ridge.
 
     Attributes
     ----------
@@ -81,7 +80,7 @@ class Selection:
         problem = factorization.problem
         alphas = absolute_ridges(factorization, self.choices.want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
-        words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
+        words = [kernels | {"decoder": str(d)} for d in decoders]
         scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
         likelihoods = {"evidence": factorization.evidence, "density": factorization.density}
         likelihood = likelihoods.get(self.model.criterion)
@@ -89,7 +88,7 @@ class Selection:
         if scored or risks is None:
             path = factorization.left_out(alphas, averaged)
         for i, (alpha, left_out) in enumerate(zip(alphas, path, strict=True)):
-            risk = self._risk(left_out, problem) if risks is None else float(risks[i])
+            risk = left_out.risk(problem.weights) if risks is None else float(risks[i])
             likely = np.nan if likelihood is None else likelihood(alpha)
             points = with_training_weights(left_out.embed(), problem, alpha) if scored else None
             for decoder, names in zip(decoders, words, strict=True):
@@ -108,12 +107,6 @@ class Selection:
         ):
             return False
         return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
-
-    def _risk(self, left_out: LeftOut, problem: Problem) -> float:
-        """Return the mean squared left-out error; a robust estimate if a loss is robust."""
-        if self.choices.robust:
-            return tau_risk(left_out.sqlengths, problem.weights)
-        return left_out.risk(problem.weights)
 
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
         """Return the score of the outputs that a decoder finds for left-out points."""

@@ -95,7 +95,7 @@ def tune(
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
     """Return the kernel of a problem with learnt parameters; unchanged if it has no gradient."""
-    if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
+    if not problem.separable or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)
     return found.kernel

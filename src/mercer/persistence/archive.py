@@ -19,7 +19,7 @@ from .. import __version__
 from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
 
-FORMAT = 3
+FORMAT = 4
 """The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
 UNPACKED_BYTES, UNPACKED_RATIO = 2**28, 50
@@ -99,7 +99,9 @@ def _check_format(tree: dict) -> None:
     number = tree["format"]
     if not is_integer(number) or number != FORMAT:
         newer = is_integer(number) and number > FORMAT
-        way_out = "upgrade mercer" if newer else "fit the model again and save it"
+        writer = f"mercer {tree.get('mercer')!s:.20}, which wrote it"
+        again = f"read it with {writer}, or fit the model again and save it"
+        way_out = "upgrade mercer" if newer else again
         raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 

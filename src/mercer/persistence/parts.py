@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from .._base.checks import must
 
 FOLDERS = (
-    "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
+    "spaces", "kernels", "features", "operators", "solvers", "sources", "decoders",
     "estimators", "sets", "sequences", "embedding", "tables", "auto", "problem", "_base",
 )  # fmt: skip
 """Folders and modules with parts of models; nothing else is imported for a file."""
@@ -36,7 +36,7 @@ def register(cls: type) -> type:
     Parameters
     ----------
     cls : type
-        A kernel, operator, feature map, loss, decoder or space: a class that derives from
+        A kernel, operator, feature map, decoder or space: a class that derives from
         scikit-learn's `BaseEstimator`, or a dataclass.
 
     Examples
@@ -57,7 +57,7 @@ def register(cls: type) -> type:
     """
     if not isinstance(cls, type) or not (issubclass(cls, BaseEstimator) or is_dataclass(cls)):
         raise TypeError(
-            f"register takes a class that derives from a kernel, operator, feature map, loss, "
+            f"register takes a class that derives from a kernel, operator, feature map, "
             f"decoder or space of mercer's (or is a dataclass), got {cls!r:.80}."
         )
     if _mercer_name(cls) is not None:

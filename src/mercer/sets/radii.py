@@ -249,11 +249,11 @@ def left_out_points(model: RidgeEstimator) -> Embedding:
     fitted = model.fitted_
     try:
         if fitted.want.left_out_method != "closed":
-            raise NotSupported(f"loss={model.loss_} is judged by refits")
+            raise NotSupported(f"{model.kernel_} is judged by refits")
         next(fitted.moves(fitted.problem.inputs.items))
         return fitted.left_out_points()
     except NotSupported as error:
         raise ValueError(
-            f'calibration="jackknife+" has no closed form for {model.kernel_} with '
-            f'loss={model.loss_}: use calibration="split".'
+            f'calibration="jackknife+" has no closed form for {model.kernel_}: '
+            'use calibration="split".'
         ) from error

@@ -43,11 +43,8 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
             "does not separate: use features=RandomOperatorFourier(rank) for a kernel of "
             "x - x', or None"
         )
-    if problem.loss is not None or want.left_out_method != "closed":
-        return (
-            f"loss={problem.loss} needs a scalar kernel times an operator, which "
-            f"{problem.kernel} is not: use loss=None"
-        )
+    if want.left_out_method != "closed":
+        return f"{problem.kernel} does not separate, and has no refits on folds"
     return None
 
 
@@ -140,7 +137,7 @@ class IterativeSolutions(SolutionMethod):
         weights = LeastWeights(output_rows.frame, problem.outputs.items)
         map = CoupledMap(self.kernel, X, found.coef)
         points = PointMap(map, offset, output_rows.frame, weights)
-        return Solution(points, self.kernel, None, found.n_iter, found.residual)
+        return Solution(points, self.kernel, found.n_iter, found.residual)
 
 
 def require_gram_memory(n: int) -> None:

@@ -27,7 +27,6 @@ from .._base.errors import NotSupported
 from .._base.memory import ENTRIES, array_bytes
 from .._base.threads import map_in_threads, one_thread_each
 from ..embedding import Embedding, PointMap
-from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .input_spectrum import FittedMap, ProjectedInputs
@@ -44,7 +43,7 @@ LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 
 @dataclass(frozen=True)
 class Solution:
-    """The fitted map g for one ridge parameter, with the fitted kernel and loss.
+    """The fitted map g for one ridge parameter, with the fitted kernel.
 
     Attributes
     ----------
@@ -52,8 +51,6 @@ class Solution:
         The map from inputs to points of the output feature space.
     kernel
         The fitted operator-valued kernel.
-    loss
-        The robust loss with its fitted threshold; None for the square loss.
     n_iter, residual
         The iterations of conjugate gradients and the relative residual after them; None if the
         equation was solved directly.
@@ -61,7 +58,6 @@ class Solution:
 
     points: PointMap
     kernel: OperatorKernel
-    loss: Loss | None = None
     n_iter: int | None = None
     residual: float | None = None
 
@@ -232,7 +228,7 @@ class Factorization:
         problem = self.problem
         if problem.gathered is not None:
             return NoWeights()
-        special = problem.loss or problem.inputs.features or problem.symmetry
+        special = problem.inputs.features or problem.symmetry
         if problem.kernel.separable and not special and problem.kernel.operator.uniform:
             return DualWeights.of(problem, alpha)
         return LeastWeights(self.output_rows.frame, problem.outputs.items)

@@ -24,8 +24,8 @@ from .part import Part
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why operator features cannot solve a problem; None if they can."""
-    if problem.loss is not None or want.left_out_method != "closed":
-        return f"{problem.inputs.features} go with the square loss and no learnt operator"
+    if want.left_out_method != "closed":
+        return f"{problem.inputs.features} go with no learnt operator"
     return None
 
 

@@ -89,7 +89,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (WINDOWS,)
     if not kernel.separable:
         return BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS
-    if want.left_out_method == "refit" or problem.loss is not None or kernel.operator.learnt:
+    if want.left_out_method == "refit" or kernel.operator.learnt:
         return (REFIT,)
     if features is not None:
         return (LOW_RANK,)
@@ -141,9 +141,8 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         raise ValueError(
             f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
         )
-    identity = separable and problem.kernel.operator.uniform is not None and problem.loss is None
+    identity = separable and problem.kernel.operator.uniform is not None
     if solver == "cholesky" and not identity:
         raise ValueError(
-            "solver='cholesky' is for the identity operator (times any number) and the square "
-            "loss; use solver='auto'."
+            "solver='cholesky' is for the identity operator (times any number); use solver='auto'."
         )

@@ -31,8 +31,8 @@ def shared_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why `shared` cannot solve a problem; None if it can."""
     if problem.inputs.features is not None:
         return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
-    if problem.loss is not None or want.left_out_method != "closed":
-        return f"{problem.kernel} goes with the square loss"
+    if want.left_out_method != "closed":
+        return f"{problem.kernel} has no refits on folds"
     return None
 
 

@@ -33,8 +33,8 @@ def stream_refusal(problem: Problem, want: Want) -> str | None:
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
     learnt = problem.separable and problem.kernel.operator.learnt and not want.single
-    if problem.loss is not None or learnt or want.left_out_method != "closed":
-        return "streamed pairs have no robust loss, nor a choice of learnt operators"
+    if learnt or want.left_out_method != "closed":
+        return "streamed pairs have no choice of learnt operators"
     return None
 
 

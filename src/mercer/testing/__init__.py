@@ -1,4 +1,4 @@
-"""Checks that a custom kernel, operator, feature map, loss, decoder or estimator is valid.
+"""Checks that a custom kernel, operator, feature map, decoder or estimator is valid.
 
 Run the check of a custom part in its tests:
 
@@ -12,9 +12,9 @@ A check raises an `AssertionError` that names the broken requirement.
 from .estimators import check_stream_learner, check_structured_estimator, same_outputs
 from .kernels import check_kernel
 from .operators import check_operator, check_operator_kernel
-from .parts import check_decoder, check_feature_map, check_loss
+from .parts import check_decoder, check_feature_map
 
 __all__ = [
-    "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
+    "check_decoder", "check_feature_map", "check_kernel", "check_operator",
     "check_operator_kernel", "check_stream_learner", "check_structured_estimator", "same_outputs",
 ]  # fmt: skip

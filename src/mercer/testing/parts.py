@@ -1,4 +1,4 @@
-"""Checks of losses, feature maps and decoders."""
+"""Checks of feature maps and decoders."""
 
 from __future__ import annotations
 
@@ -10,41 +10,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..losses import Loss
-from .claims import IDENTITY, ROOT, claim, claim_close, claim_near
-
-
-def check_loss(loss: Loss) -> None:
-    """Check that a loss is convex, rises from zero and has a correct proximal step.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss; a copy of it is fitted on residuals of lengths from 0 to 10.
-
-    Examples
-    --------
-    >>> from mercer.losses import Huber
-    >>> from mercer.testing import check_loss
-    >>> check_loss(Huber(1.0))
-    """
-    r = np.linspace(0.0, 10.0, 1001)
-    before = str(loss)
-    fitted = clone(loss).resolved(r)
-    claim(str(loss) == before, "resolved changes the loss, not a copy")
-    h = fitted.value(r)
-    claim(h.shape == r.shape and np.isfinite(h).all(), "the loss is not one number for a length")
-    claim(abs(h[0]) <= IDENTITY, f"the loss of no residual is {h[0]:.3g}, not 0")
-    slopes = np.diff(h)
-    claim((slopes >= -IDENTITY).all(), "the loss falls somewhere")
-    claim((np.diff(slopes) >= -IDENTITY).all(), "the loss is not convex")
-    for tau in (0.1, 1.0, 10.0):
-        steps = fitted.proximal(r, tau)
-        shorter = (steps >= 0).all() and (steps <= r + IDENTITY).all()
-        claim(shorter, "proximal lengthens a residual")
-        cost = fitted.value(steps) + tau * (steps - r) ** 2
-        best = (h[None, :] + tau * (r[None, :] - r[:, None]) ** 2).min(axis=1)
-        claim((cost <= best + IDENTITY).all(), "proximal does not minimise h + τ(· - r)²")
+from .claims import ROOT, claim, claim_close, claim_near
 
 
 def check_feature_map(
