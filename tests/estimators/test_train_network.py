@@ -6,9 +6,8 @@ import pytest
 from mercer import DamagedModel, KernelDependency, load, save, train_network
 from mercer.estimators.learned_parameters import ParameterSearch
 from mercer.estimators.train_network import _gram_root, _left_out_error
-from mercer.features import Nystroem
 from mercer.kernels import RBF, Laplacian, Linear, Mapped, Matern, Polynomial
-from mercer.operators import ConditionalCovariance, Covariance, Identity
+from mercer.operators import Identity
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -29,17 +28,14 @@ def convolutional():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("operator", [Identity(), ConditionalCovariance(0.1), 0.5 * Covariance()])
+@pytest.mark.parametrize("operator", [Identity(), 0.5 * Identity()])
 @pytest.mark.parametrize("criterion", ["loo", "evidence"])
 @pytest.mark.parametrize("groups", [None, np.arange(80) // 3], ids=["alone", "groups"])
-@pytest.mark.parametrize("low_rank", [False, True])
-def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
+def test_gradients_are_the_same_on_torch(operator, criterion, groups):
     weights = RNG.uniform(0.5, 2.0, 80)
     values = []
     for move in (np.asarray, torch.as_tensor):
-        features = Nystroem(landmarks=move(X[:10])) if low_rank else None
-        model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator,
-                                 features=features)  # fmt: skip
+        model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator)
         problem, _ = model._first_problem(move(X), move(Y), groups, None, weights)
         found = ParameterSearch(problem, criterion)
         values.append(found(found.start + 0.05))

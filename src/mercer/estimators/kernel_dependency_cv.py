@@ -82,10 +82,10 @@ class KernelDependencyCV(RidgeEstimator):
     symmetries : sequence of str, default=None
         As in `KernelDependency`.
     search : {"grid", "gradient"}, default="grid"
-        "grid" for the given kernels. With "gradient" the continuous parameters of each kernel
-        are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
-        infinitely many features, the left-out error), and the choice is between the results.
-        ``kernel=None`` is then ``RBF("ard")``.
+        "grid" for the given kernels. With "gradient" the continuous parameters of each scalar
+        kernel are first learnt as by `mercer.tune`, with the identity as operator (the penalised
+        evidence; with groups or outputs of infinitely many features, the left-out error), and the
+        choice is between the results. ``kernel=None`` is then ``RBF("ard")``.
     restarts : int, default=0
         The number of further searches by gradient, from random parameters.
 
@@ -221,18 +221,15 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
         """Return the kernels to choose from with learnt parameters, once for each output kernel."""
-        from .tune import learnt_kernel
+        from .tune import learnt_kernels
 
-        criterion = "auto" if self.criterion == "loo" else "evidence"
-        sides = [
-            pairs.fit_side(output, pairs.y, self.output_features)
-            for output in choices.output_kernels
-        ]
-        return [
-            learnt_kernel(problem, criterion, self.restarts)
-            for side in sides
-            for problem in self._problems(choices, side, pairs)
-        ]
+        kernels: list[OperatorKernel] = []
+        for output in choices.output_kernels:
+            side = pairs.fit_side(output, pairs.y, self.output_features)
+            criterion = "auto" if self.criterion == "loo" else "evidence"
+            problems = self._problems(choices, side, pairs)
+            kernels += learnt_kernels(problems, criterion, self.restarts)
+        return kernels
 
     def _choose_kernel_on_subset(
         self, kernels: list[OperatorKernel], pairs: TrainingPairs

@@ -12,21 +12,15 @@ from scipy.optimize import minimize
 from .._base.arrays import namespace
 from .._base.errors import NotSupported
 from .._base.parameters import one_of
-from ..features import Explicit, FeatureMap, Nystroem
-from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels.gradients import ParameterGradient, with_parameters
-from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, Factorization
+from ..solvers import Cache
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import spectral
-from ..solvers.gradient import RIDGE
-from ..solvers.inverse_slopes import slopes_by_inverse, uses_inverse
-from ..solvers.low_rank import low_rank
 from ..solvers.outputs import OutputRows
-from ..solvers.parameter_slopes import parameter_slopes
+from ..solvers.parameter_slopes import RIDGE, parameter_slopes
 from .parameter_vector import ParameterVector
 
 GRADIENT_CRITERIA = ("auto", "evidence", "loo")
@@ -50,8 +44,6 @@ class Learnt:
         The operator-valued kernel at the parameters found, not fitted.
     alpha
         The ridge.
-    features
-        The feature map with the landmarks of the start; None for an exact fit.
     values
         The kernel parameters by name; those of a scalar kernel are under "scalar".
     objective
@@ -62,7 +54,6 @@ class Learnt:
 
     kernel: OperatorKernel
     alpha: float
-    features: FeatureMap | None
     values: dict[str, Any]
     objective: list[float] = field(repr=False)
     n_evaluations: int
@@ -74,7 +65,8 @@ class ParameterSearch:
     Parameters
     ----------
     problem
-        A scalar kernel times an operator, both sides fitted.
+        A scalar kernel times a multiple of the identity, or a componentwise kernel; both sides
+        fitted.
     criterion
         "evidence", "loo", or "auto": the evidence where outputs have finite features.
     penalty
@@ -84,8 +76,8 @@ class ParameterSearch:
     def __init__(self, problem: Problem, criterion: str = "auto", penalty: float = FEATURE_PENALTY):
         _refuse_without_gradient(problem)
         self.criterion, self.penalty = _resolved_criterion(problem, criterion), penalty
-        self.problem = replace(problem, inputs=_with_fixed_landmarks(problem.inputs))
-        outputs = _standardized_outputs(self.problem)
+        self.problem = problem
+        outputs = _standardized_outputs(problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         gradient = self._kernel_gradient()
         starts = gradient.values | {RIDGE: self._first_ridge()}
@@ -115,9 +107,7 @@ class ParameterSearch:
         if self._by_component:
             return replace(self.problem, kernel=kernel), alpha
         scalar = kernel.scalar
-        if isinstance(side.kernel, OnDevice):
-            scalar = OnDevice(scalar, side.kernel.device)
-        inputs = Side(scalar.fit(side.items), side.items, side.features)
+        inputs = Side(scalar.fit(side.items), side.items)
         kernel = Separable(inputs.kernel, kernel.operator)
         return replace(self.problem, inputs=inputs, kernel=kernel), alpha
 
@@ -125,16 +115,8 @@ class ParameterSearch:
         """Return an unfitted kernel with the given parameter values."""
         if self._by_component:
             return with_parameters(self.problem.kernel, values)
-        kernel = self.problem.inputs.kernel
-        scalar = kernel.inner if isinstance(kernel, OnDevice) else kernel
-        return Separable(with_parameters(scalar, values), self.problem.kernel.operator)
-
-    def _factor(self, problem: Problem) -> Factorization:
-        """Return the factorisation of a problem, and count it."""
-        build = spectral if problem.inputs.features is None else low_rank
-        build = by_direction if self._by_component else build
-        self.n_evaluations += 1
-        return build(problem, Want(left_out=True, moves=True), self.cache)
+        scalar = with_parameters(self.problem.inputs.kernel, values)
+        return Separable(scalar, self.problem.kernel.operator)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalised objective and its gradient at a vector of log parameters.
@@ -143,7 +125,9 @@ class ParameterSearch:
         left-out error, which is comparable with it.
         """
         problem, alpha = self.problem_at(vector)
-        value, slopes = self._value_and_slopes(problem, alpha)
+        self.n_evaluations += 1
+        output_rows = self.cache.output_rows(problem)
+        value, slopes = parameter_slopes(problem, output_rows, alpha, self.criterion)
         gradient = self.vector.gradient_of(slopes, vector)
         if self.criterion == "loo":
             half, value = 0.5 * problem.n, max(value, 1e-300)
@@ -151,22 +135,11 @@ class ParameterSearch:
         price, pull = self.vector.spread_penalty(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
 
-    def _value_and_slopes(self, problem: Problem, alpha: float) -> tuple[float, dict[str, Any]]:
-        """Return the unpenalised objective, and its derivatives by parameter name."""
-        if uses_inverse(problem):
-            try:
-                self.n_evaluations += 1
-                return slopes_by_inverse(
-                    problem, self.cache.output_rows(problem), alpha, self.criterion
-                )
-            except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
-                if self._by_component:
-                    raise
-        return parameter_slopes(self._factor(problem), alpha, self.criterion)
-
     def _first_ridge(self) -> float:
         """Return the ridge, among several, that is best at the starting kernel parameters."""
-        parts = self._factor(self.problem)
+        build = by_direction if self._by_component else spectral
+        self.n_evaluations += 1
+        parts = build(self.problem, Want(left_out=True, moves=True), self.cache)
         alphas = [float(a) * parts.scale for a in START_RIDGES]
         if self.criterion == "evidence":
             return alphas[int(np.argmax([parts.evidence(alpha) for alpha in alphas]))]
@@ -213,24 +186,28 @@ class ParameterSearch:
         values = self.vector.values(vector)
         alpha = values.pop(RIDGE)
         named = values if self._by_component else {f"scalar__{n}": v for n, v in values.items()}
-        kernel, features = self._kernel_at(values), self.problem.inputs.features
-        return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
+        return Learnt(self._kernel_at(values), alpha, named, trace, self.n_evaluations)
 
 
 def _refuse_without_gradient(problem: Problem) -> None:
     """Raise an error if a problem cannot be differentiated in the parameters of its kernel."""
-    if not (problem.separable or problem.kernel.differentiable):
-        raise NotSupported(
-            f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
-            "gradient."
-        )
-    if problem.separable and problem.kernel.operator.learnt:
-        raise NotSupported(
-            f"{problem.kernel.operator} has no closed form to be differentiated: use an operator "
-            "made of the moments."
-        )
     if problem.gathered is not None:
         raise NotSupported("learning by gradient needs all pairs in memory, not a stream.")
+    if problem.inputs.features is not None:
+        raise NotSupported(
+            f"learning by gradient is exact, without features={problem.inputs.features}: learn the "
+            "parameters on a sample of the pairs with features=None, then set features."
+        )
+    if problem.separable and problem.kernel.operator.uniform is None:
+        raise NotSupported(
+            f"learning by gradient does not support the operator {problem.kernel.operator}: learn "
+            "the parameters with the identity, then choose the operator."
+        )
+    if not (problem.separable or problem.kernel.differentiable):
+        raise NotSupported(
+            f"{problem.kernel} has no gradient: use a scalar kernel, or a componentwise kernel "
+            "such as Local."
+        )
 
 
 def _resolved_criterion(problem: Problem, criterion: str) -> str:
@@ -249,23 +226,9 @@ def _standardized_outputs(problem: Problem) -> OutputRows:
     in small units would have no influence on the parameters.
     """
     outputs, kernel = Cache().output_rows(problem), problem.outputs.kernel
-    plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None
-    if not plain or (problem.separable and problem.kernel.operator.uniform is None):
+    if not kernel.on_vectors or kernel.features is None or problem.outputs.features is not None:
         return outputs
     xp = namespace(outputs.rows)
     spread = xp.sqrt(xp.sum(outputs.rows * outputs.rows, axis=0))
     spread = xp.where(spread > 0, spread, xp.ones_like(spread))
     return replace(outputs, rows=outputs.rows / spread * outputs.rows.shape[0] ** 0.5)
-
-
-def _with_fixed_landmarks(inputs: Side) -> Side:
-    """Return the inputs with a Nystroem map on the landmarks that their feature map chooses."""
-    if inputs.features is None or isinstance(inputs.features, Explicit):
-        return Side(inputs.kernel, inputs.items, inputs.features)
-    map: Any = inputs.coordinates[0]
-    if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
-        raise NotSupported(
-            f"features={inputs.features} have no landmarks to be held: use Nystroem, "
-            "RandomPivotedCholesky or IncompleteCholesky, or features=None."
-        )
-    return Side(inputs.kernel, inputs.items, Nystroem(landmarks=map.landmarks_))

@@ -18,7 +18,7 @@ from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import is_module
 from ..operators import Separable, as_operator_kernel
-from ..solvers.inverse_slopes import left_out_error
+from ..solvers.parameter_slopes import left_out_error
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 

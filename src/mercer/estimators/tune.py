@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items
-from ..kernels import RBF
-from ..operators import OperatorKernel
+from ..kernels import RBF, Kernel
+from ..operators import Identity, OperatorKernel, Separable
 from ..problem import Problem
 from .kernel_dependency import KernelDependency
-from .learned_parameters import FEATURE_PENALTY, SEARCH_STEPS, Learnt, ParameterSearch
+from .learned_parameters import FEATURE_PENALTY, SEARCH_STEPS, ParameterSearch
 
 
 def tune(
@@ -35,8 +38,9 @@ def tune(
     Parameters
     ----------
     model : KernelDependency
-        The model to start from; it is not changed. The operator and the landmarks of `features`
-        keep their values. ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
+        The model to start from; it is not changed. Its kernel is a scalar kernel (with the identity
+        as operator), or has a scalar kernel for each output component, such as `Local`.
+        ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
     X, y, groups, sample_weight, unlabelled : array-like
         As in `KernelDependency.fit`, in memory.
     criterion : {"auto", "evidence", "loo"}, default="auto"
@@ -63,7 +67,8 @@ def tune(
     -----
     Under the identity operator all columns of the outputs have equal weight, whatever their units.
     The evidence and left-out errors of the result are optimistic, as they chose it: score it on
-    other data.
+    other data. To use another operator, or `features`, learn the parameters first, then choose the
+    operator with `KernelDependencyCV`, or set `features`.
 
     Examples
     --------
@@ -87,15 +92,28 @@ def tune(
     problem, _ = start._first_problem(X, y, groups, unlabelled, sample_weight)
     search = ParameterSearch(problem, criterion, penalty)
     learnt = search.run(restarts, max_iter, random_state)
-    found = start.set_params(kernel=learnt.kernel, alpha=learnt.alpha, features=learnt.features)
+    found = start.set_params(kernel=learnt.kernel, alpha=learnt.alpha)
     found.fit(X, y, groups, unlabelled, sample_weight)
     found.learnt_ = learnt
     return found
 
 
-def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
-    """Return the kernel of a problem with learnt parameters; unchanged if it has no gradient."""
-    if not problem.separable or problem.kernel.operator.learnt:
-        return problem.kernel
-    found: Learnt = ParameterSearch(problem, criterion).run(restarts)
-    return found.kernel
+def learnt_kernels(
+    problems: Iterable[Problem], criterion: str, restarts: int
+) -> list[OperatorKernel]:
+    """Return the kernels of problems with learnt parameters; unchanged if they do not separate.
+
+    The parameters of a scalar kernel are learnt once, with the identity instead of its operators.
+    """
+    kernels: list[OperatorKernel] = []
+    scalars: dict[int, Kernel] = {}
+    for problem in problems:
+        if not problem.separable:
+            kernels.append(problem.kernel)
+            continue
+        side = problem.inputs
+        if id(side) not in scalars:
+            plain = replace(problem, kernel=Separable(side.kernel, Identity()))
+            scalars[id(side)] = ParameterSearch(plain, criterion).run(restarts).kernel.inputs
+        kernels.append(Separable(scalars[id(side)], problem.kernel.operator))
+    return kernels

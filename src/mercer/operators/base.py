@@ -15,7 +15,7 @@ from .._base.linalg import eigh
 from .._base.parameters import parameter_names
 from .._base.symmetric import add, check_symmetric
 from ..kernels import Kernel
-from .moments import Moments, Terms
+from .moments import Moments
 
 
 class Operator(BaseEstimator):
@@ -72,13 +72,6 @@ class Operator(BaseEstimator):
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
         """Return the eigenvalues and eigenvectors of the operator; the latter None if diagonal."""
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
-
-    def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix.
-
-        It is a list of `Terms`; by default the list is empty, and the gradient is zero.
-        """
-        return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
         """Return a copy with its matrix learnt at the ridge `alpha`; itself if it is not learnt."""
@@ -171,11 +164,6 @@ class WeightedSum(Operator):
             return super().eigh(moments)
         b, Q = first.eigh(moments)
         return weight * b, Q
-
-    def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix."""
-        each = [one.gram_terms(moments, weight * G) for weight, one in self._checked_terms()]
-        return [term for terms in each for term in terms]
 
     def _checked_terms(self) -> list[tuple[float, Operator]]:
         """Return the weights and operators after a check that no weight is negative."""

@@ -6,7 +6,7 @@ from .._base.arrays import Array, namespace
 from .._base.linalg import eigh
 from .._base.parameters import non_negative, parameters, positive
 from .base import Operator
-from .moments import Moments, Terms
+from .moments import Moments
 
 
 @parameters
@@ -104,11 +104,3 @@ class ConditionalCovariance(Operator):
         """Return eigenvalues (rounding errors set to zero) and eigenvectors of the operator."""
         size = moments.total_variance
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
-
-    def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix.
-
-        It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
-        :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.
-        """
-        return [(moments.n * self.epsilon, -self.epsilon * G)]

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._base.arrays import Array
 from .._base.parameters import integer
-from .._base.symmetric import add, full, inner, trace
+from .._base.symmetric import add, inner, trace
 from .base import Operator
-from .moments import Moments, Terms
+from .moments import Moments
 
 
 class Mixture(Operator):
@@ -60,14 +60,6 @@ class Mixture(Operator):
         ]
         matrices = (w * _normalised(part.matrix(moments), moments.vv) for w, part in used)
         return reduce(add, matrices)
-
-    def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator matrix."""
-        vv, terms = moments.vv, []
-        for weight, part in zip(self._checked_weights(), self.operators, strict=True):
-            pulled = _normalised_vjp(weight, part.matrix(moments), vv, G)
-            terms += part.gram_terms(moments, pulled)
-        return terms
 
     def _checked_operators(self) -> Sequence[Operator]:
         """Return the operators after a check that none of them is learnt."""
@@ -124,14 +116,6 @@ def _compositions(parts: int, total: int) -> Iterator[tuple[int, ...]]:
         return
     for first in range(total + 1):
         yield from ((first, *rest) for rest in _compositions(parts - 1, total - first))
-
-
-def _normalised_vjp(weight: float, B: Array, vv: Array, G: Array) -> Array:
-    """Return the vector-Jacobian product with G of `weight * _normalised(B, vv)` in B."""
-    given, size = inner(B, vv), trace(vv)
-    if not (given > 0 and size > 0):
-        return weight * G
-    return (weight * size / given) * (G - full(vv) * (inner(G, B) / given))
 
 
 def _normalised(B: Array, vv: Array) -> Array:

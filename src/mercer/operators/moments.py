@@ -10,9 +10,6 @@ from .._base.linalg import congruence, eigh
 from .._base.symmetric import add, full, trace
 from .._base.threads import map_row_blocks
 
-Terms = list[tuple[float, Array]]
-"""Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
-
 
 @dataclass(frozen=True)
 class Moments:
