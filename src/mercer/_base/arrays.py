@@ -6,6 +6,7 @@ which would silently copy them to the host as numpy.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -127,25 +128,88 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
     return np.fromiter(items, dtype=object, count=len(items))
 
 
-def copy_arrays(value: Any) -> Any:
-    """Return a value with its writable arrays copied, so that other code cannot change them.
+def copy_data(value: Any) -> Any:
+    """Return a value with its mutable containers copied, so that other code cannot change them.
 
-    Arrays that nobody can write to, and those on disk, are returned unchanged; so is everything
-    that is not an array, a table, or a list of those.
+    Arrays, tables, lists, tuples, dictionaries, sets and graphs are copied with what is in them.
+    Returned unchanged are arrays that nobody can write to, arrays on disk, and objects of other
+    classes, which only their authors know how to copy.
     """
-    if isinstance(value, str | int | float):
+    kind = type(value)
+    if kind in IMMUTABLE:
         return value  # the items of most lists, returned fast
-    if isinstance(value, list):
-        return [copy_arrays(item) for item in value]
+    if kind is list:
+        return [copy_data(item) for item in value]
     if isinstance(value, np.ndarray):
-        owners = [A for A in (value, value.base) if isinstance(A, np.ndarray)]
-        if isinstance(value, np.memmap) or not any(A.flags.writeable for A in owners):
-            return value
-        batch = value.dtype == object and value.ndim == 1
-        return object_array([copy_arrays(a) for a in value]) if batch else value.copy()
+        return _copied_array(value)
     if is_foreign(value):
         return namespace(value).asarray(value, copy=True)
-    return value.copy() if is_table(value) or sparse.issparse(value) else value
+    if isinstance(value, list | dict | tuple):
+        return _copied_collection(value)
+    if isinstance(value, set | bytearray) or sparse.issparse(value):
+        return value.copy()
+    if is_table(value):
+        return _copied_table(value)
+    if is_networkx(value):
+        return _copied_graph(value)
+    # Frames of polars can be changed in place; their copies share the memory until then.
+    return value.clone() if hasattr(kind, "clone") and hasattr(kind, "to_arrow") else value
+
+
+IMMUTABLE = frozenset({str, bytes, bool, int, float, complex, frozenset, type(None)})
+"""Classes of values that need no copy."""
+
+
+def _copied_array(A: np.ndarray) -> np.ndarray:
+    """Return a copy of an array if anybody can write to it; objects in it are copied too."""
+    owners = [part for part in (A, A.base) if isinstance(part, np.ndarray)]
+    if A.dtype == object:
+        return object_array([copy_data(item) for item in A.ravel()]).reshape(A.shape)
+    shared = any(part.flags.writeable for part in owners) and not isinstance(A, np.memmap)
+    return A.copy() if shared else A
+
+
+def _copied_collection(value: Any) -> Any:
+    """Return a copy of a list, dictionary or tuple with copied members, of the same class."""
+    if isinstance(value, tuple):
+        members = [copy_data(item) for item in value]
+        if all(new is old for new, old in zip(members, value, strict=True)):
+            return value
+        return value._make(members) if hasattr(value, "_make") else tuple(members)
+    made = copy.copy(value)
+    if isinstance(value, list):
+        made[:] = [copy_data(item) for item in value]
+    else:
+        made.update({key: copy_data(item) for key, item in value.items()})
+    return made
+
+
+def _copied_table(table: Any) -> Any:
+    """Return a copy of a pandas table or series; pandas itself copies no objects in cells."""
+    made = table.copy()
+    columns = [made] if made.ndim == 1 else [made.iloc[:, j] for j in range(made.shape[1])]
+    for j, column in enumerate(columns):
+        if column.dtype == object and not all(type(cell) in IMMUTABLE for cell in column):
+            cells = object_array([copy_data(cell) for cell in column])
+            if made.ndim == 1:
+                return type(table)(cells, index=made.index, name=made.name)
+            made.isetitem(j, cells)
+    return made
+
+
+def is_networkx(graph: Any) -> bool:
+    """Return whether a value has the interface of a networkx graph."""
+    return hasattr(graph, "nodes") and hasattr(graph, "adjacency")
+
+
+def _copied_graph(graph: Any) -> Any:
+    """Return a copy of a networkx graph with copied attributes."""
+    made = graph.copy()
+    attributes = [made.graph, *(data for _, data in made.nodes(data=True))]
+    attributes += [data for *_, data in made.edges(data=True)]
+    for data in attributes:
+        data.update({key: copy_data(item) for key, item in data.items()})
+    return made
 
 
 def is_table(value: Any) -> bool:

@@ -20,7 +20,7 @@ from .._base.arrays import (
     blocks,
     column_names,
     concatenated,
-    copy_arrays,
+    copy_data,
     count,
     dtype_name,
     has_columns,
@@ -74,8 +74,8 @@ def on_fresh_state(fit: Fit) -> Fit:
                 delattr(fresh, name)
         data = [X, y, *args]
         if not _copied.get():
-            data = [copy_arrays(value) for value in data]
-            named = {name: copy_arrays(value) for name, value in named.items()}
+            data = [copy_data(value) for value in data]
+            named = {name: copy_data(value) for name, value in named.items()}
         token = _copied.set(True)
         try:
             run = partial(fit, fresh, *data, **named)
@@ -356,7 +356,7 @@ class StructuredEstimator(
     def _restored(self, outputs: Array) -> Array:
         """Convert outputs to the container, shape and device of the y that was passed to `fit`."""
         if dtype_name(outputs) == "object":
-            outputs = copy_arrays(outputs)  # they may be training outputs, or the given candidates
+            outputs = copy_data(outputs)  # they may be training outputs, or the given candidates
         if self.form_ is not None:
             return self.form_.restore(outputs)
         if self.flat_:
@@ -365,7 +365,7 @@ class StructuredEstimator(
 
     def _one_restored(self, output: Any) -> Any:
         """Convert one output to the type of the items that `predict` returns."""
-        return self._on_original_device(output[0] if self.flat_ else copy_arrays(output))
+        return self._on_original_device(output[0] if self.flat_ else copy_data(output))
 
     def _on_original_device(self, outputs: Array) -> Array:
         """Copy outputs to the CPU if the training outputs came from there; else change nothing."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sklearn.utils.metaestimators import available_if
 
-from .._base.arrays import Array, Items, copy_arrays
+from .._base.arrays import Array, Items, copy_data
 from .._base.from_file import guarded
 from .._base.parameters import parameters
 from ..decoders import Decoder
@@ -172,7 +172,7 @@ class KernelDependency(RidgeEstimator):
         sample_weight
             How much each of them counts.
         """
-        X, y, sample_weight = map(copy_arrays, (X, y, sample_weight))
+        X, y, sample_weight = map(copy_data, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
         choices = self._choices()
         self._refuse_in_streams(choices, None, None)

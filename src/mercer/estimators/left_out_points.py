@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, copy_arrays
+from .._base.arrays import Items, copy_data
 from .._base.from_file import guarded
 from ..embedding import Embedding
 from .base import StructuredEstimator
@@ -39,7 +39,7 @@ class LeftOutPoints(StructuredEstimator):
         """
         points = self.loo_embed()  # raises an error if the model is not fitted
         # A copy: linear outputs are the coordinates of the points, which are kept for later calls.
-        return self._restored(copy_arrays(self.decoder_.decode(points)))
+        return self._restored(copy_data(self.decoder_.decode(points)))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
         """Return points with `folds` left out; without closed form, the usual left-out points."""

@@ -134,9 +134,19 @@ class OutputSpaceMethods:
         named = []
         for rows in blocks(count(checked), WEIGHT_ROWS):
             W = host(self.points_(sliced(checked, rows)).weights)
-            best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
+            best = _largest(np.abs(W), k)
             named += [
                 [(int(i), float(w[i]), self._one_restored(one(outputs, int(i)))) for i in row]
                 for w, row in zip(W, best, strict=True)
             ]
         return named
+
+
+def _largest(sizes: np.ndarray, k: int) -> np.ndarray:
+    """Return the positions of the k largest entries of each row, equal ones by position.
+
+    Entries that differ by rounding count as equal: it depends on the other rows of a batch.
+    """
+    largest = sizes.max(axis=1, keepdims=True)
+    relative = np.round(sizes / np.where(largest > 0, largest, 1.0), 12)
+    return np.argsort(-relative, axis=1, kind="stable")[:, :k]

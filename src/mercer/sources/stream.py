@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, copy_arrays, count, is_array
+from .._base.arrays import Array, Items, copy_data, count, is_array
 from .._base.parameters import integer
 from ..kernels import Kernel
 from .base import Source
@@ -226,7 +226,7 @@ class Stream(Source):
 
 def _copied_block(block: Any) -> Any:
     """Return a block of copied arrays, because a generator may reuse its buffers."""
-    return tuple(map(copy_arrays, block)) if isinstance(block, tuple | list) else block
+    return tuple(map(copy_data, block)) if isinstance(block, tuple | list) else block
 
 
 def as_source(X: Items | Source, y: Items = None, weights: Array | None = None) -> Source | None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .graphs import Graphs, is_networkx
+from .._base.arrays import is_networkx
+from .graphs import Graphs
 
 
 def equal(a: Any, b: Any) -> bool:

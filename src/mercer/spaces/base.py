@@ -11,7 +11,7 @@ from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._base.arrays import Array, Items, as_items, host, is_foreign, take, unique_rows
+from .._base.arrays import Array, Items, as_items, host, is_foreign, is_networkx, take, unique_rows
 from .._base.parameters import same
 
 
@@ -147,6 +147,6 @@ class Opaque(Space):
 
     def key(self, item: Any) -> Hashable:
         """Return a hashable key of the content of an item; equal items have equal keys."""
-        from .graphs import Graphs, is_networkx
+        from .graphs import Graphs
 
         return Graphs().key(item) if is_networkx(item) else super().key(item)

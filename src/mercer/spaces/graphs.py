@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from .._base.arrays import Items, as_items
+from .._base.arrays import Items, as_items, is_networkx
 from .base import Space, python_scalar
 
 
@@ -47,11 +47,6 @@ class Graphs(Space):
             # Ten times as fast as a digest.
             return repr([content[0], *map(_sorted_items, content[1:])])
         return super().key(content)
-
-
-def is_networkx(item: Any) -> bool:
-    """Return whether an item has the interface of a networkx graph."""
-    return hasattr(item, "nodes") and hasattr(item, "adjacency")
 
 
 Edges = list[tuple[int, int, Any]]

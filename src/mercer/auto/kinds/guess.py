@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.arrays import is_networkx
 from ...estimators.default_kernels import SMOOTH
-from ...spaces.graphs import is_networkx
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, is_numeric, numbers
 from .labels import label_separator

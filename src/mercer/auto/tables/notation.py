@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...spaces.graphs import is_networkx
+from ..._base.arrays import is_networkx
 
 EXAMINED_CELLS = 200
 """The number of cells that are examined to find the notation of a column."""
