@@ -22,6 +22,7 @@ from .mass_spectrum import MassSpectrum
 from .multiples import Power, Scaled
 from .polynomial import Polynomial
 from .positions import Positions
+from .principal_components import PrincipalComponents
 from .rankings import Hamming, Kendall, Spearman
 from .rational_quadratic import RationalQuadratic
 from .records import UnitVariance
@@ -35,12 +36,12 @@ from .weighted_degree import WeightedDegree
 from .wrappers import Gaussian, Normalized
 
 __all__ = [
-    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint",
-    "Function", "Gaussian", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel",
-    "Labels", "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped",
-    "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
-    "Precomputed", "Product", "Productions", "RationalQuadratic", "Scaled", "ShortestPath",
-    "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree",
-    "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree",
-    "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
+    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint", "Function", "Gaussian", "Hamming",
+    "Hellinger", "Intersection", "Kendall", "Kernel", "Labels", "Laplacian",
+    "LaplacianRegularized", "Linear", "LocalWindow", "Mapped", "MassSpectrum", "Matern",
+    "Normalized", "On", "Polynomial", "Positions", "Power", "Precomputed", "PrincipalComponents",
+    "Product", "Productions", "RationalQuadratic", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
+    "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
+    "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
+    "Words", "as_kernel", "molecule_graph",
 ]  # fmt: skip
