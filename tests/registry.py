@@ -205,8 +205,6 @@ MODELS = [
     ),
     (KernelDependency(o.Positionwise(k.RBF(0.3)), k.Positions(), 0.1, d.PerPosition("input")),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
-    (KernelDependency(o.CurlFree(1.0), features=f.RandomOperatorFourier(4, random_state=0)),
-     VECTORS, VECTORS),
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
     (BoostedDependency(n_trees=3, min_samples_leaf=1, cv=2), NUMBERS, VECTORS),

@@ -69,9 +69,8 @@ class Side:
 
     @property
     def fitted_map(self) -> FeatureMap | None:
-        """The fitted feature map; None for an exact fit, and for operator features until solved."""
-        scalar = self.features is not None and not self.features.operator_valued
-        return self.map if scalar else self.fitted
+        """The fitted feature map; None for an exact fit."""
+        return None if self.features is None else self.map
 
     @property
     def entries(self) -> int:
@@ -141,20 +140,9 @@ class Problem:
         return float(self.n) if self.weights is None else float(self.weights.sum())
 
     @property
-    def separable(self) -> bool:
-        """Whether the kernel is a scalar kernel times an operator, and is solved in that form."""
-        features = self.inputs.features
-        return self.kernel.separable and (features is None or not features.operator_valued)
-
-    @property
     def operator_scale(self) -> float:
         """The factor c if the operator is c·I with c > 0, else 1."""
         return self.kernel.operator.uniform or 1.0
-
-    @property
-    def operator_features(self) -> bool:
-        """Whether the input features are those of an operator-valued kernel."""
-        return self.inputs.features is not None and self.inputs.features.operator_valued
 
     @property
     def groups(self) -> np.ndarray | None:

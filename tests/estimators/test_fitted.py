@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelDependency
 from mercer.estimators import fitted
-from mercer.features import Nystroem, RandomOperatorFourier
+from mercer.features import Nystroem
 from mercer.kernels import RBF
 from mercer.operators import Covariance, CurlFree, LearnedOperator, Local, Shared
 
@@ -20,9 +20,6 @@ ROUTES = {
     "dense": KernelDependency(CurlFree(), solver="dense"),
     "low rank": KernelDependency(RBF(1.0), features=Nystroem(RANK, random_state=0)),
     "spanned": KernelDependency(RBF(1.0), RBF(1.0), features=Nystroem(RANK, random_state=0)),
-    "operator features": KernelDependency(
-        CurlFree(), features=RandomOperatorFourier(RANK, random_state=0)
-    ),
     "refit": KernelDependency(RBF(1.0) * LearnedOperator()),
     "windows": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
 }

@@ -11,12 +11,11 @@ import numpy as np
 from laws import cases, literal
 from laws.dense import Dense
 from mercer import KernelDependency
-from mercer.features import Nystroem, RandomOperatorFourier
+from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import (
     ConditionalCovariance,
     Covariance,
-    CurlFree,
     Identity,
     Local,
     Matrix,
@@ -106,17 +105,6 @@ def own_gram(case: "Posed") -> Grams:
     return tuple(case.kernel.gram(A, B).matrix() for A, B in case.sides)
 
 
-def operator_features(case: "Posed") -> Grams:
-    """Inner products of the features that were drawn."""
-    map = case.factorization.parts[0].spectrum.map
-
-    def rows(A: np.ndarray) -> np.ndarray:
-        Z = map.features(map.transform(A))
-        return Z.reshape(-1, Z.shape[-1])
-
-    return tuple(rows(A) @ rows(B).T for A, B in case.sides)
-
-
 def shared(case: "Posed") -> Grams:
     """Windows as examples, on windows that were drawn as landmarks."""
     kernel = case.kernel
@@ -201,10 +189,6 @@ CASES = {
     "stream": Case(
         RBF(1.0) * Covariance(), low_rank(literal.covariance), params={"features": PLANE},
         blocks=True,
-    ),
-    "operator features": Case(
-        CurlFree(1.0) + RBF(0.7) * Identity(), operator_features, data=cases.fields,
-        params={"features": RandomOperatorFourier(8, 0)}, coupled=(np.ones(1),),
     ),
     "shared": Case(
         Shared(RBF(2.0), None, 1.0, 0.1, **WINDOWS), shared, data=rings, coupled=(np.ones(1),)
@@ -428,7 +412,6 @@ ROUTES = {
     "streamed": Route(
         "streamed", "stream", grouped=False, refuses={"density": "keeps a sample"}
     ),
-    "operator features": Route("operator features", "operator features"),
     "windows": Route("windows", "shared", error=1e-6),
     "windows, channels": Route("windows", "shared, channels", error=1e-6),
     "shifts": Route("shifts", "shifts", refuses=IMAGES),

@@ -17,7 +17,6 @@ from mercer.features import (
     KernelPCA,
     Nystroem,
     RandomFourier,
-    RandomOperatorFourier,
     RandomPivotedCholesky,
 )
 from mercer.kernels import (
@@ -341,14 +340,3 @@ def test_kernels_that_do_not_separate(kernel, intercept, data, strict, same_kind
     model = KernelDependencyCV(kernel, alphas=[0.1, 1.0], fit_intercept=intercept)
     wanted = model.fit(X, Y).loo_predict()
     same_kind(model.fit(A, B).loo_predict(), wanted)
-
-
-@pytest.mark.parametrize("kernel", [CurlFree(1.0), DivergenceFree(1.0) + RBF(1.0)], ids=str)
-def test_random_waves(kernel, data, strict, same_kind):
-    X, Y, X_new = data[0], data[1][:, :2], data[2]
-    A, B, A_new = strict(X, Y, X_new)
-    model = KernelDependencyCV(kernel, alphas=[0.1, 1.0], features=RandomOperatorFourier(8, 0))
-    wanted = model.fit(X, Y).predict(X_new), model.loo_predict()
-    model.fit(A, B)
-    same_kind(model.predict(A_new), wanted[0])
-    same_kind(model.loo_predict(), wanted[1])

@@ -101,7 +101,7 @@ def test_equals_the_dense_reference(name, condition):
 
 POSTERIORS = [
     "identity", "covariance", "conditional", "sum", "local", "low rank", "low rank, matrix",
-    "mirrors", "mirrors, local", "shifts", "coupled", "operator features", "shared",
+    "mirrors", "mirrors, local", "shifts", "coupled", "shared",
     "shared, channels",
 ]  # fmt: skip
 """Cases whose outputs are vectors, so that each component has a variance."""

@@ -7,7 +7,6 @@ import pytest
 from laws.cases import (
     PROBLEMS,
     crossed,
-    fields,
     off,
     posed,
     size,
@@ -16,9 +15,8 @@ from laws.cases import (
 )
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
-from mercer.features import Nystroem, RandomOperatorFourier
+from mercer.features import Nystroem
 from mercer.kernels import RBF, Labels, Linear, Normalized, Spectrum
-from mercer.operators import CurlFree, Identity
 from tolerances import LEFT_OUT
 
 RELATIVE = 1e-5
@@ -104,22 +102,6 @@ def refitted(make, X, Y, labels, report):
         for i, value in zip(out, report(model, [X[i] for i in out]), strict=True):
             found[i] = value
     return found
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("grouped", [False, True])
-def test_of_operator_features(intercept, grouped):
-    X, Y = fields(18)
-    labels = GROUPS if grouped else np.arange(18)
-    parts = {"features": RandomOperatorFourier(8, 0), "fit_intercept": intercept}
-    kernel = CurlFree(1.0) + RBF(0.7) * Identity()
-    model = KernelDependencyCV(kernel, alphas=[0.01], **parts)
-    model.fit(X, Y, groups=GROUPS if grouped else None)
-    wanted = refitted(
-        lambda: KernelDependency(kernel, alpha=0.01, **parts), X, Y, labels,
-        lambda model, A: model.predict(A),
-    )  # fmt: skip
-    assert off(model.loo_predict(), np.array(wanted)) <= LEFT_OUT
 
 
 WORDS = ["abc", "bcd", "cda", "dab", "abd", "bca", "cab", "dcb"]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from laws.cases import PROBLEMS, crossed, fields, off, posed, size, vectors
+from laws.cases import PROBLEMS, crossed, off, posed, size, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
-from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomOperatorFourier
+from mercer.features import IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Kendall, Labels
-from mercer.operators import Covariance, CurlFree, LearnedOperator
+from mercer.operators import Covariance, LearnedOperator
 from mercer.sources import Stream
 
 AGREE = 1e-9
@@ -51,12 +51,6 @@ def test_of_other_parts(name, intercept):
     X, Y = vectors()
     X_new, _ = vectors(4, seed=1)
     same(KernelDependency, KernelDependencyCV, (X, Y), X_new, OTHERS[name], intercept)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_of_operator_features(intercept):
-    parts = {"kernel": CurlFree(1.0), "features": RandomOperatorFourier(8, 0)}
-    same(KernelDependency, KernelDependencyCV, fields(), fields(4, 1)[0], parts, intercept)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -11,10 +11,9 @@ from mercer.features import (
     IncompleteCholesky,
     Nystroem,
     RandomFourier,
-    RandomOperatorFourier,
 )
 from mercer.kernels import RBF, Labels, Linear
-from mercer.operators import ConditionalCovariance, Covariance, CurlFree, Identity, Matrix
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 from mercer.sources import RowBlocks, Shards, Stream
 
 dask = pytest.importorskip("dask")
@@ -105,20 +104,6 @@ def test_given_scales_and_landmarks(source, features, operator, intercept, tmp_p
     assert same(make, source, tmp_path)[2] <= AGREE
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: type(operator).__name__)
-def test_operators_of_operator_features(operator, weighted):
-    """They are made of centred outputs, and of weights, in a stream as in memory."""
-    w = 0.5 + np.arange(len(X)) % 4
-    map = RandomOperatorFourier(20, random_state=0)
-    model = KernelDependency(RBF(1.0) * operator, alpha=0.05, features=map)
-    whole = clone(model).fit(X, Y + 5.0, sample_weight=w if weighted else None)
-    cut = [(x, y + 5.0, v) if weighted else (x, y + 5.0) for x, y, v in zip(
-        np.split(X, CUTS), np.split(Y, CUTS), np.split(w, CUTS), strict=True
-    )]  # fmt: skip
-    assert off(model.fit(cut).predict(X_NEW), whole.predict(X_NEW)) <= AGREE
-
-
 DRAWN = {
     "median": {"kernel": RBF("median"), "features": LANDMARKS},
     "drawn landmarks": {"kernel": RBF(1.0), "features": Nystroem(8, random_state=0)},
@@ -168,15 +153,6 @@ def test_a_smaller_sample_is_the_same_of_all(source, name, small, tmp_path):
     assert len(model.stream_.sample.numbers) == 25
     assert str(model.kernel_) == str(whole.kernel_)
     assert error <= AGREE
-
-
-@pytest.mark.parametrize("source", ["blocks", "Dask"])
-def test_operator_features_of_a_smaller_sample(source, small, tmp_path):
-    def make():
-        features = RandomOperatorFourier(12, random_state=0)
-        return KernelDependency(CurlFree("median"), alpha=0.05, features=features)
-
-    assert same(make, source, tmp_path)[2] <= AGREE
 
 
 CHOICES = {

@@ -4,7 +4,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mercer
-from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF
 from mercer.operators import Covariance, CurlFree
 from mercer.solvers import BlockConjugateGradient
@@ -14,9 +13,6 @@ MODELS = [
     mercer.KernelDependency(RBF(1.0) + RBF(2.0) * Covariance(), fit_intercept=True),
     mercer.KernelDependencyCV(
         [CurlFree(1.0), RBF(1.0) + RBF(2.0) * Covariance()], fit_intercept=False
-    ),
-    mercer.KernelDependency(
-        CurlFree(), features=RandomOperatorFourier(6, random_state=0), fit_intercept=False
     ),
 ]
 

@@ -18,7 +18,6 @@ from mercer.features import (
     KernelPCA,
     Nystroem,
     RandomFourier,
-    RandomOperatorFourier,
     RandomPivotedCholesky,
 )
 from mercer.kernels import (
@@ -173,7 +172,6 @@ add_groups("sum apart", RBF(0.7) * Covariance() + RBF(1.5) * Matrix(B) + Linear(
 add_groups("patchwise", Patchwise(RBF(1.0), shape=(3, 4), size=2, overlap=1), data=PICTURES)
 add_groups("pointwise", 0.7 * RBF(1.0) * Identity() + 0.3 * Pointwise(), data=PICTURES)
 add_groups("fields", MIXED, data=FIELDS)
-add_groups("operator features", CurlFree(0.7), data=FIELDS, features=RandomOperatorFourier(8, 0))
 model = KernelDependency(MIXED, None, ALPHA, solver=BlockConjugateGradient(1e-13))
 add("fields, conjugate gradients, intercept", model, FIELDS)
 

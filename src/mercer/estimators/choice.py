@@ -142,11 +142,10 @@ class Choices:
                 f"{features} centres the outputs alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
             )
-        waves = model.features is not None and model.features.operator_valued
-        coupled = [kernel for kernel in self.kernels if waves or not kernel.separable]
+        coupled = [kernel for kernel in self.kernels if not kernel.separable]
         if refits and coupled:
             raise ValueError(
-                f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
+                f"{coupled[0]} is not a scalar kernel times an operator, and cannot be "
                 "compared with a learnt operator: choose without it."
             )
 

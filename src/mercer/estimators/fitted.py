@@ -107,7 +107,7 @@ class Fitted:
         if "without" in self.known:
             return self.known["without"]
         problem, want = self.problem, replace(self.want, moves=True)
-        plain = problem.separable and problem.gathered is None
+        plain = problem.kernel.separable and problem.gathered is None
         if plain and needs_no_coordinates(problem, self.want):  # weights on outputs are enough
             exact = problem.inputs.features is None
             want = replace(self.want, left_out=not exact, solver="auto")

@@ -19,7 +19,7 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
-from ..operators.separable import fit_about_means, group_by_scalar_kernel
+from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
@@ -55,10 +55,8 @@ class Gathered:
             The kernels, and the kernel on outputs.
         """
         features, output_features = model.features, model.output_features
-        operator_valued = features is not None and features.operator_valued
-        if not operator_valued:
-            for kernel in choices.kernels:
-                as_separable(kernel)  # raises an error for others
+        for kernel in choices.kernels:
+            as_separable(kernel)  # raises an error for others
         groups = group_by_scalar_kernel(choices.kernels)
         kernels = [clone(group[0].inputs) for group in groups]
         output_kernel = clone(choices.output_kernels[0])
@@ -77,13 +75,7 @@ class Gathered:
         outputs = _fit_side(pairs, sample.y, output_kernel, "output_features", output_features)
         gatherings, sides = [], []
         for kernel in kernels:
-            if not operator_valued:
-                side = _fit_side(pairs, sample.X, kernel, "features", features)
-            else:
-                V, whole = outputs.map.transform(sample.y), choices.kernels[0]
-                whole = fit_about_means(whole, sample.X, V, sample.w, model.fit_intercept)
-                side = pairs.fit_side(kernel, sample.X, None)
-                side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
+            side = _fit_side(pairs, sample.X, kernel, "features", features)
             sides.append(side)
             gatherings.append(
                 Gathering.of(
@@ -148,8 +140,7 @@ class Gathered:
         """Return the ridge problem of an operator-valued kernel, from moments number `number`."""
         gathering, sample = self.gatherings[number], self.sample
         scalar, output_kernel = self.expected.kernels[number], self.expected.output_kernel
-        if not gathering.inputs.operator_valued:
-            kernel = Separable(scalar, as_separable(kernel).operator)
+        kernel = Separable(scalar, as_separable(kernel).operator)
         return Problem(
             Side(scalar, sample.X, gathering.inputs, fitted=gathering.inputs),
             Side(output_kernel, sample.y, gathering.outputs, fitted=gathering.outputs),
@@ -214,9 +205,8 @@ def as_separable(kernel: OperatorKernel) -> Separable:
     """Return a separable kernel as scalar kernel times operator; raise an error for others."""
     if not kernel.separable:
         raise ValueError(
-            f"{kernel} does not separate: learn it from a stream with "
-            "KernelDependency(features=mercer.features.RandomOperatorFourier(rank)) where it is a "
-            "function of x - x', else fit arrays of fewer examples."
+            f"{kernel} is not a scalar kernel times an operator, as streams need: fit arrays of "
+            "fewer examples."
         )
     return kernel.separated()
 

@@ -326,5 +326,3 @@ class KernelDependencyCV(RidgeEstimator):
                 "validation= is compared by its moments, which give the risk but no score: "
                 "leave one of the two out (without validation, the sample is scored)."
             )
-        if self.features is not None and self.features.operator_valued:
-            raise ValueError(f"features={self.features} can only be chosen for pairs in memory.")

@@ -88,7 +88,7 @@ class ParameterSearch:
     @property
     def _by_component(self) -> bool:
         """Whether every output component has its own scalar kernel."""
-        return not self.problem.separable
+        return not self.problem.kernel.separable
 
     def _kernel_gradient(self) -> ParameterGradient:
         """Return the parameters of the kernel with their bounds and derivatives."""
@@ -198,12 +198,12 @@ def _refuse_without_gradient(problem: Problem) -> None:
             f"learning by gradient is exact, without features={problem.inputs.features}: learn the "
             "parameters on a sample of the pairs with features=None, then set features."
         )
-    if problem.separable and problem.kernel.operator.uniform is None:
+    if problem.kernel.separable and problem.kernel.operator.uniform is None:
         raise NotSupported(
             f"learning by gradient does not support the operator {problem.kernel.operator}: learn "
             "the parameters with the identity, then choose the operator."
         )
-    if not (problem.separable or problem.kernel.differentiable):
+    if not (problem.kernel.separable or problem.kernel.differentiable):
         raise NotSupported(
             f"{problem.kernel} has no gradient: use a scalar kernel, or a componentwise kernel "
             "such as Local."

@@ -119,11 +119,6 @@ class RidgeEstimator(LeftOutPoints):
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(output_kernel, y)
         decoder = self._fitted_decoder(output_kernel, y, choices.decoders[0])
-        if decoder.calibrates and gathered.gatherings[0].inputs.operator_valued:
-            raise ValueError(
-                f"{decoder} is calibrated on left-out predictions, which random operator features "
-                "of a stream do not offer: fit pairs in memory, or give another decoder."
-            )
         again = source if self.chooses else None
         candidates = stream_candidates(
             gathered, choices, decoder, self.fit_intercept, again, validation

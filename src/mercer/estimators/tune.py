@@ -108,7 +108,7 @@ def learnt_kernels(
     kernels: list[OperatorKernel] = []
     scalars: dict[int, Kernel] = {}
     for problem in problems:
-        if not problem.separable:
+        if not problem.kernel.separable:
             kernels.append(problem.kernel)
             continue
         side = problem.inputs

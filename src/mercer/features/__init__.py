@@ -6,12 +6,12 @@ feature map of the inputs as `features=`, and of the outputs as `output_features
 
 from .base import FeatureMap
 from .explicit import Explicit
-from .fourier import RandomFourier, RandomOperatorFourier
+from .fourier import RandomFourier
 from .landmarks import KernelPCA
 from .nystroem import Nystroem
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
     "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
-    "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky",
+    "Nystroem", "RandomFourier", "RandomPivotedCholesky",
 ]  # fmt: skip

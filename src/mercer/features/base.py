@@ -30,8 +30,6 @@ class FeatureMap(BaseEstimator):
 
     projects = False
     """Whether distances are those of the coordinates, as for finite features and kernel PCA."""
-    operator_valued = False
-    """Whether it is a map of operator-valued kernels, such as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
     depends_on_data: Any = True

@@ -1,15 +1,13 @@
-"""Random Fourier features of scalar and of operator-valued kernels."""
+"""Random Fourier features."""
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
-from .._base.linalg import PositiveDefinite, add_ridge
 from .._base.parameters import parameters
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
@@ -108,120 +106,3 @@ def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]
         Q, R = np.linalg.qr(random.normal(size=(width, width)))
         batches.append((Q * np.sign(R.diagonal())).T)
     return np.concatenate(batches)[:number]
-
-
-class RandomOperatorFourier(FeatureMap):
-    r"""Random Fourier features of a shift-invariant operator-valued kernel.
-
-    :math:`\Psi(x)_s = u_{r(s)}(x)\, a_s` with :math:`K(x, x') \approx \Psi(x)^\top \Psi(x')`. The
-    coordinates :math:`u(x)` are cosines and sines of random phases
-    :math:`\langle \omega_r, x \rangle`, and the vectors :math:`a_s` are the directions in which a
-    wave of frequency :math:`\omega_r` may point. For `CurlFree` a wave points along its frequency,
-    for `DivergenceFree` in a direction orthogonal to it, and for :math:`k B` along the rows of
-    :math:`B^{1/2}`.
-
-    Parameters
-    ----------
-    rank : int, default=1000
-        The number of coordinates u, two for each frequency; an odd one is rounded up.
-    random_state : int, RandomState or None, default=None
-        The seed, or a generator.
-
-    Attributes
-    ----------
-    operator_kernel_
-        The kernel, fitted.
-    frequencies_
-        The frequencies :math:`\omega_r`, one per row.
-    source_, along_
-        The coordinate :math:`r(s)` of each feature s, and its vector :math:`a_s`.
-
-    Notes
-    -----
-    :math:`g(x) = \Psi(x)^\top \theta` is linear in the coordinates :math:`u(x)`: row r of its
-    coefficients is :math:`\sum_s \theta_s a_s` over the features s with :math:`r(s) = r`. The
-    normal equations :math:`(\sum_i \Psi_i \Psi_i^\top + \alpha I) \theta = \sum_i \Psi_i v_i` are
-
-    .. math:: (S_{uu}[r, r] \circ A A^\top + \alpha I) \theta = \sum_c S_{uv}[r, c] \circ A_c,
-
-    where r is the array `source_` and A the array `along_` with the columns :math:`A_c`. They
-    need only the moments of u and v, which are sums over rows: a curl-free model on a stream is
-    as fast as a scalar one.
-
-    References
-    ----------
-    Brault, Heinonen, d'Alché-Buc (2016): Random Fourier features for operator-valued kernels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import KernelDependency
-    >>> from mercer.features import RandomOperatorFourier
-    >>> from mercer.operators import CurlFree
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
-    >>> map = RandomOperatorFourier(rank=200, random_state=0)
-    >>> model = KernelDependency(CurlFree(1.0), alpha=1e-3, features=map).fit(X, 2 * X)
-    >>> model.predict([[0.5, -0.25]]).round(1)
-    array([[ 1. , -0.5]])
-    """
-
-    operator_valued = True
-    depends_on_data = False
-
-    def __init__(self, rank: int = 1000, random_state: int | np.random.RandomState | None = None):
-        self.rank = rank
-        self.random_state = random_state
-
-    def fit(self, kernel: Any, A: Items) -> RandomOperatorFourier:
-        """Draw the frequencies and directions of a fitted operator-valued kernel."""
-        check_rank(self.rank)
-        if not kernel.has_waves:
-            raise ValueError(
-                f"{kernel} is not a function of x - x' with a known spectrum: "
-                "RandomOperatorFourier is for CurlFree, DivergenceFree, RBF * operator "
-                "and sums of these. Leave features at None."
-            )
-        random = check_random_state(self.random_state)
-        omega, source, along = kernel.waves(random, (self.rank + 1) // 2, int(A.shape[1]))
-        self.operator_kernel_, self.kernel_, self.frequencies_ = kernel, kernel.inputs, omega
-        self.source_ = np.concatenate([source, source + len(omega)])
-        self.along_ = np.concatenate([along, along])
-        return self
-
-    def transform(self, A: Items) -> Array:
-        """Return cosines, then sines, of inner products of items and frequencies."""
-        A = self.kernel_.check(A, "A")
-        return _cosines_and_sines(A, self.frequencies_)
-
-    def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
-        """Return the coefficients C of the ridge model g(x) = u(x) C, given moments.
-
-        `uu` is the moment U.T @ U of the coordinates U, and `vu` is V.T @ U with the outputs V. C
-        has the shape (coordinates, outputs).
-        """
-        N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
-        theta = N.solve(self.right_side(vu)[:, None])
-        summation = np.eye(2 * len(self.frequencies_))[:, self.source_]
-        return like(summation, vu) @ (theta * like(self.along_, vu))
-
-    def normal(self, uu: Array) -> Array:
-        """Return the matrix of the normal equations, given the moment uu = U.T @ U.
-
-        It is Σ_i Ψ_i Ψ_iᵀ with the features Ψ_i of item i; U are the coordinates.
-        """
-        along = like(self.along_, uu)
-        N = take(take(uu, self.source_).T, self.source_).T
-        N *= along @ along.T
-        return N
-
-    def features(self, U: Array) -> Array:
-        r"""Return the features :math:`\Psi`, (n, q, features), given coordinates U, (n, p)."""
-        return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
-
-    def right_side(self, vu: Array) -> Array:
-        """Return the right side of the normal equations, given the moment vu = V.T @ U.
-
-        It is Σ_i Ψ_i v_i with the features Ψ_i of item i and its output v_i, row i of V.
-        """
-        T = take(vu.T, self.source_)
-        return namespace(vu).sum(T * like(self.along_, vu), axis=1)

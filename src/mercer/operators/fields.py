@@ -11,7 +11,6 @@ from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.distances import squared_distances, typical_row
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
-from .kernel import Waves
 from .slots import Slots
 
 
@@ -75,19 +74,6 @@ class FieldKernel(CoupledKernel):
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._coefficients(squared_distances(left, right)))
 
-    has_waves = property(lambda self: self.inputs.fourier is not None)
-
-    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
-        omega = self.potential_.fourier.sample(random, (number, width))
-        source, along = self._wave_directions(omega)
-        height = self.potential_.fourier.height
-        return omega, source, along * np.sqrt(self.scale_ * height / number)
-
-    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each wave the number of its frequency in `omega`, and a direction."""
-        raise NotImplementedError
-
 
 class CurlFree(FieldKernel):
     r"""Kernel of vector fields that are gradients.
@@ -134,10 +120,6 @@ class CurlFree(FieldKernel):
             outer *= -4.0 * radial.bending() * self.scale_
             return -0.5 / radial.bending(), outer
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
-
-    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return one wave for each frequency in `omega`: its number, and its direction."""
-        return np.arange(len(omega)), omega
 
 
 class DivergenceFree(FieldKernel):
@@ -195,17 +177,6 @@ class DivergenceFree(FieldKernel):
         slope *= 2.0 * (self.width_ - 1) * self.scale_
         slope -= D2 * outer
         return slope, outer
-
-    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return d - 1 waves for each frequency in `omega`: its number, and a direction.
-
-        The directions are orthogonal to the frequency ω, and the sum of their outer products is
-        ‖ω‖²I - ωωᵀ.
-        """
-        number, d = omega.shape
-        basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
-        across = basis * np.linalg.norm(omega, axis=1)[:, None, None]
-        return np.repeat(np.arange(number), d - 1), across.reshape(-1, d)
 
 
 CACHED_ROWS = 128

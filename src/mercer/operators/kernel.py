@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._base.arrays import Array, Items
@@ -18,9 +17,6 @@ from .block_gram import BlockGram
 if TYPE_CHECKING:
     from .components import ComponentGram
     from .separable import Separable
-
-Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Frequencies, the index of the frequency of each cosine wave, and the vector of each wave."""
 
 
 class OperatorKernel(BaseEstimator):
@@ -54,9 +50,6 @@ class OperatorKernel(BaseEstimator):
 
     centred_outputs = True
     """Whether `fit` expects outputs minus their mean if the model has an intercept."""
-
-    has_waves = False
-    """Whether the kernel is a function of x - x', so that `waves` can draw random waves."""
 
     fields: Fields | None = None
     """The grid of the input fields, if it was given as a parameter."""
@@ -137,15 +130,6 @@ class OperatorKernel(BaseEstimator):
         returns :math:`\sum_{ij} C_{ij}\, \partial k(x_i, x_j) / \partial \theta`.
         """
         raise NotSupported(f"{type(self).__name__} has no derivatives in its parameters")
-
-    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        r"""Draw random cosine waves whose expected sum is the kernel, if it `has_waves`.
-
-        Return frequencies :math:`\omega_r`, (number, width), the frequency :math:`r(s)` of each
-        wave s, and its vector :math:`a_s`, (waves, q), such that
-        :math:`E \sum_s \cos \langle \omega_{r(s)}, x - x' \rangle\, a_s a_s^\top = K(x, x')`.
-        """
-        raise NotSupported(f"{type(self).__name__} has no random waves")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import as_operator_kernel

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, count, host, like, namespace
+from .._base.arrays import Array, Items, count, like, namespace
 from .._base.errors import NotSupported
 from .._base.linalg import eigh, frobenius_norm
 from .._base.parameters import fingerprint, parameters
-from .._base.symmetric import check_symmetric, full
+from .._base.symmetric import check_symmetric
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
-from .kernel import OperatorKernel, Waves
+from .kernel import OperatorKernel
 from .matrix import Identity
 
 
@@ -135,17 +135,6 @@ class Separable(OperatorKernel):
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self._matrix.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
-
-    has_waves = property(lambda self: self.inputs.fourier is not None)
-
-    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
-        omega = self.inputs.fourier.sample(random, (number, width))
-        height = float(self.inputs.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(host(full(self._matrix)))
-        b = np.maximum(b, 0.0)
-        root = np.sqrt(b * height / number)[:, None] * Q.T
-        return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ..kernels import Kernel, as_kernel
 from ..spaces import Fields
 from .block_gram import BlockGram, SumGram
 from .components import ComponentGram
-from .kernel import OperatorKernel, Waves
+from .kernel import OperatorKernel
 from .separable import Separable, fit_clone
 
 
@@ -87,7 +87,6 @@ class OperatorSum(OperatorKernel):
         lambda self: all(term.centred_outputs for term in self._unfitted_terms)
     )
     componentwise = property(lambda self: all(term.componentwise for term in self._unfitted_terms))
-    has_waves = property(lambda self: all(term.has_waves for term in self._unfitted_terms))
 
     fields = property(lambda self: _first_given(term.fields for term in self._unfitted_terms))
     output_fields = property(
@@ -143,16 +142,6 @@ class OperatorSum(OperatorKernel):
         """Return the Gram matrix of each output component, summed over all terms."""
         total = reduce(add, [term.by_component(A, B) for term in self.terms])
         return total if self.scale == 1 else total.scaled(self.scale)
-
-    def waves(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random cosine waves whose expected sum is the kernel, as many from each term."""
-        few = -(-number // len(self.terms))
-        waves = [term.waves(random, few, width) for term in self.terms]
-        omega, source, along = (list(arrays) for arrays in zip(*waves, strict=True))
-        starts = np.cumsum([0, *map(len, omega[:-1])])
-        source = [start + own for start, own in zip(starts, source, strict=True)]
-        along = np.concatenate(along) * np.sqrt(self.scale)
-        return np.concatenate(omega), np.concatenate(source), along
 
 
 def _first_given(values: Iterable[Any]) -> Any:

@@ -5,7 +5,7 @@ objects and a basis of output directions. A `Part` is the linear smoother of som
 its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Factorization`
 computes solutions, left-out predictions, variances and likelihoods from the parts, so that each of
 these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direction`, `coupled`,
-`operator_features`, `shared`, `images` and `shifts` differ only in how they compute the parts.
+`shared`, `images` and `shifts` differ only in how they compute the parts.
 Conjugate gradients and refits give solutions without parts.
 """
 

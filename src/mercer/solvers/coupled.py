@@ -40,8 +40,7 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
     if problem.inputs.features is not None:
         return (
             f"features={problem.inputs.features} is of scalar kernels, and {problem.kernel} "
-            "does not separate: use features=RandomOperatorFourier(rank) for a kernel of "
-            "x - x', or None"
+            "does not separate: leave features at None"
         )
     if want.left_out_method != "closed":
         return f"{problem.kernel} does not separate, and has no refits on folds"
@@ -64,9 +63,7 @@ def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
     V = output_rows.coordinates
     if problem.kernel.centred_outputs:
         V = output_rows.unweighted(output_rows.rows)  # already centred, without rounding errors
-    X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
-    if rows is not None:  # operator features, whose kernel is fitted on the sample
-        V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
+    X, w = problem.inputs.items, problem.weights
     Y = problem.outputs.items
     shape = tuple(Y.shape[1:]) if is_array(Y) else ()
     return fit_about_means(problem.kernel.for_outputs(shape), X, V, w, problem.intercept)
@@ -146,7 +143,5 @@ def require_gram_memory(n: int) -> None:
     if needed > free:
         raise MemoryError(
             f"the Gram matrices of {n} examples need about {needed / GIB:.1f} GiB of "
-            f"{free / GIB:.1f} GiB free. For a kernel of x - x' fit with "
-            "features=mercer.features.RandomOperatorFourier(rank=1000), which needs none; else fit "
-            "fewer examples."
+            f"{free / GIB:.1f} GiB free. Fit fewer examples."
         )

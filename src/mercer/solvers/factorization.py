@@ -179,8 +179,7 @@ class Factorization:
         if self.method is not None:
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
-                "likelihoods: conjugate gradients, refits and streamed operator features give the "
-                "solution alone."
+                "likelihoods: conjugate gradients and refits give the solution alone."
             )
         for part in self.parts:
             yield part if ridge is None else part.at_ridge(ridge)

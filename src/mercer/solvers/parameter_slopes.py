@@ -73,7 +73,7 @@ def _ridge_inverses(
 ) -> Iterator[RidgeInverse]:
     """Yield for each scalar kernel its outputs, and the inverse of its K + αI."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
-    if problem.separable:
+    if problem.kernel.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
         X, vjp = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient.vjp
         scale = problem.operator_scale
@@ -115,7 +115,7 @@ def _evidence_slopes(
 
     A pair counts as often as its sample weight says.
     """
-    scale = problem.operator_scale if problem.separable else 1.0
+    scale = problem.operator_scale if problem.kernel.separable else 1.0
     number = misfit = logs = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}

@@ -14,7 +14,6 @@ from .exact import cholesky, spectral
 from .factorization import Factorization
 from .images import image_refusal, images
 from .low_rank import low_rank
-from .operator_features import feature_refusal, operator_features
 from .outputs import Cache
 from .refit import refit
 from .shared import shared, shared_refusal
@@ -61,7 +60,6 @@ SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
 REFIT = Solver("refit", refit, requested_by=("spectral",))
-FEATURES = Solver("operator features", operator_features, feature_refusal)
 SHIFTS = Solver("shifts", shifts, shift_refusal)
 IMAGES = Solver("images", images, image_refusal)
 WINDOWS = Solver("windows", shared, shared_refusal)
@@ -69,7 +67,7 @@ BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, FEATURES, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
+    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
@@ -83,8 +81,6 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (STREAMED,)
     if problem.symmetry is not None:
         return SHIFTS, IMAGES
-    if features is not None and features.operator_valued:
-        return (FEATURES,)
     if kernel.over_windows:
         return (WINDOWS,)
     if not kernel.separable:
@@ -130,10 +126,6 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         )
     if problem is None:
         return
-    if problem.operator_features:
-        raise ValueError(
-            f"features={problem.inputs.features} are solved directly, not by {solver!r}."
-        )
     separable = problem.kernel.separable
     fits = SEPARABLE_NAMES if separable else COUPLED_NAMES
     if (iterative and separable) or not (iterative or solver in fits):

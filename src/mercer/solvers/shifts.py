@@ -47,7 +47,7 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why `shifts` cannot solve a problem; None if it can."""
     if problem.symmetry is None or problem.symmetry.shifts is None:
         return "symmetries are more than shifts"
-    if not problem.separable or problem.kernel.operator.uniform is None:
+    if not problem.kernel.separable or problem.kernel.operator.uniform is None:
         return f"{problem.kernel} is not a scalar kernel times the identity"
     features = problem.outputs.features
     explicit = features is None or isinstance(features, Explicit)  # the entries in both cases

@@ -11,17 +11,16 @@ import numpy as np
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, sliced
 from .._base.linalg import EPS, inner_product
 from .._base.symmetric import trace
-from ..embedding import OrthonormalFrame, PointMap
+from ..embedding import OrthonormalFrame
 from ..features import FeatureMap
 from ..operators import Moments
 from ..problem import Problem, Want
 from .exact import factor_separable
-from .factorization import Factorization, Solution, SolutionMethod
+from .factorization import Factorization
 from .left_out import LeaveOneOut
 from .low_rank import InputRows, LowRankSpectrum, centred_rows
 from .outputs import Cache, OutputRows
 from .part import Part
-from .weights import NoWeights
 
 SAMPLE_ROWS = 1024
 """The number of pairs whose left-out residuals are computed at once."""
@@ -29,10 +28,10 @@ SAMPLE_ROWS = 1024
 
 def stream_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why a streamed problem cannot be solved; None if it can."""
-    uniform = problem.operator_features or problem.kernel.operator.uniform is not None
+    uniform = problem.kernel.operator.uniform is not None
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
-    learnt = problem.separable and problem.kernel.operator.learnt and not want.single
+    learnt = problem.kernel.operator.learnt and not want.single
     if learnt or want.left_out_method != "closed":
         return "streamed pairs have no choice of learnt operators"
     return None
@@ -42,11 +41,6 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a streamed problem by the moments of all pairs, with the stored sample as rows."""
     stream = StreamMoments.of(problem)
     frame = OrthonormalFrame(problem.gathered.outputs)
-    if problem.operator_features:
-        output_rows = OutputRows(None, stream.origins[1], None, frame)
-        kernel = problem.gathered.inputs.operator_kernel_
-        method = FeatureSolution(problem, stream)
-        return Factorization(problem, kernel, output_rows, [], method=method)
     V = dense(problem.gathered.outputs.transform(problem.outputs.items))
     output_rows = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
     if problem.kernel.operator.learnt:
@@ -134,21 +128,6 @@ class StreamMoments:
     def _projected_outputs(self, spectrum: LowRankSpectrum) -> Array:
         """Return EᵀV, the outputs V of all pairs in the basis of input eigenvectors E."""
         return self._cross_moment_in_basis(spectrum).T / spectrum.s[:, None] ** 0.5
-
-
-class FeatureSolution(SolutionMethod):
-    """Solutions with random operator features of streamed pairs, without left-out predictions."""
-
-    def __init__(self, problem: Problem, stream: StreamMoments):
-        self.problem, self.stream = problem, stream
-
-    def solution(self, alpha: float) -> Solution:
-        """Solve the normal equations at the ridge `alpha`, and return the fitted map g."""
-        m, gathered, (a, b) = self.stream.moments, self.problem.gathered, self.stream.origins
-        coef = gathered.inputs.solve(m.uu, m.vu, alpha)
-        offset, frame = None if a is None else b - a @ coef, OrthonormalFrame(gathered.outputs)
-        points = PointMap(gathered.inputs.compose(coef), offset, frame, NoWeights())
-        return Solution(points, gathered.inputs.operator_kernel_)
 
 
 def held_out_risk(factorization: Factorization, held_out: Any, alpha: float) -> float:
