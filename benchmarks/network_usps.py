@@ -142,16 +142,15 @@ def main(options):
     X, y = images[:, :8].reshape(len(images), -1), images[:, 8:]
     new, truth = tests[:, :8].reshape(len(tests), -1), tests[:, 8:]
     device, results = options.device, {}
-    on = {"device": device}
     if "fixed" in options.methods:
         start = time.perf_counter()
         kernels = [RBF(scale) for scale in (4.0, 6.0, 8.0)]
-        fixed = KernelDependencyCV(kernels, RBF(SCALE), decoder=FixedPoint(), **on).fit(X, y)
+        fixed = KernelDependencyCV(kernels, RBF(SCALE), decoder=FixedPoint()).fit(X, y)
         measured(f"fixed kernel {fixed.kernel_.scalar}", fixed.predict, new, truth, results, start)
     if "network" in options.methods:
         start = time.perf_counter()
         model = KernelDependency(
-            Mapped(encoder(), RBF(), Vectors()), RBF(SCALE), decoder=FixedPoint(), **on
+            Mapped(encoder(), RBF(), Vectors()), RBF(SCALE), decoder=FixedPoint()
         )
         model = train_network(
             model, X, y, epochs=options.epochs, batch_size=512, learning_rate=2e-3,

@@ -172,7 +172,7 @@ class Problem:
         """Raise MemoryError if `squares` matrices of shape (n, n) exceed the free memory."""
         if 8.0 * squares * self.n**2 > GRANTED_BYTES:
             X = self.inputs.items
-            where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
+            where = X if is_foreign(X) else None
             require_exact(self.n, squares, where=where)
 
     @cached_property

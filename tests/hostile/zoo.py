@@ -55,7 +55,7 @@ MORE = [
     (KernelDependency(k.Tanimoto(), k.Labels()), SPARSE, SETS),
     (KernelDependency(k.RBF(1.0) * o.Covariance(), features=f.IncompleteCholesky(3),
                       fit_intercept=True), NUMBERS, VECTORS),
-    (KernelDependency(k.RBF(1.0) * o.Covariance(), solver="auto", device=None), NUMBERS, IMAGES),
+    (KernelDependency(k.RBF(1.0) * o.Covariance(), solver="auto"), NUMBERS, IMAGES),
     (KernelDependencyCV([k.RBF(1.0), k.RBF(2.0)], k.RBF(), alphas=[0.1, 1.0],
                         features=f.RandomFourier(4, random_state=0)), NUMBERS, VECTORS),
     (KernelDependencyCV(k.Spectrum(2, width=2), k.Spectrum(2, blended=True, width=2),

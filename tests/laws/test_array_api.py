@@ -27,10 +27,8 @@ from mercer.kernels import (
     Matern,
     Normalized,
     Polynomial,
-    Positions,
     Precomputed,
     RationalQuadratic,
-    Spectrum,
 )
 from mercer.operators import (
     ConditionalCovariance,
@@ -270,55 +268,6 @@ def test_distinct_rows_are_found_on_the_device(kind, rng):
     wanted = Vectors().unique(Y)
     assert positions.tolist() == wanted[0].tolist()
     assert numbers.tolist() == wanted[1].tolist()
-
-
-DEVICES = ["cpu", "cuda"]
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    torch = pytest.importorskip("torch")
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
-    return request.param
-
-
-@pytest.mark.parametrize("l", [Linear(), RBF(2.0)], ids=str)
-@pytest.mark.parametrize("kind_of_model", [KernelDependency, KernelDependencyCV])
-def test_arrays_of_the_host_computed_on_a_device(device, l, kind_of_model, data):
-    X, Y, X_new = data
-    kernel = RBF(1.0) * Covariance()
-    wanted = kind_of_model(kernel, l).fit(X, Y)
-    model = kind_of_model(kernel, l, device=device).fit(X, Y)
-    assert_allclose(model.predict(X_new), wanted.predict(X_new), atol=CLOSE)
-    assert isinstance(model.predict(X_new), np.ndarray)
-    assert model.score(X, Y) == pytest.approx(wanted.score(X, Y), abs=CLOSE)
-    if l.features is None:
-        assert isinstance(model.predict_top(X_new, k=1)[0][0][0], np.ndarray)
-    if kind_of_model is KernelDependencyCV:
-        assert_allclose(model.loo_predict(), wanted.loo_predict(), atol=CLOSE)
-
-
-@pytest.mark.parametrize("operator", [Identity(), Covariance()], ids=str)
-@pytest.mark.parametrize("kind_of_model", [KernelDependency, KernelDependencyCV])
-def test_strings_computed_on_a_device(device, operator, kind_of_model):
-    words = ["casa", "cane", "gatto", "gatta", "sasso", "rosso"]
-    sounds = ["kaza", "kane", "gatto", "gatta", "sasso", "rosso"]
-    kernel, l = Spectrum(2) * operator, Spectrum(2)
-    for output_kernel in (l, Positions()):
-        wanted = kind_of_model(kernel, output_kernel).fit(words, sounds)
-        model = kind_of_model(kernel, output_kernel, device=device).fit(words, sounds)
-        assert list(model.predict(["cara"])) == list(wanted.predict(["cara"]))
-        assert_allclose(host(model.embed(words).inner(sounds)), wanted.embed(words).inner(sounds),
-                        atol=CLOSE)  # fmt: skip
-
-
-def test_a_coupled_kernel_stays_on_the_host(data):
-    X, Y, _ = data
-    kernel = RBF(1.0) * Covariance() + RBF(2.0)
-    for model in (KernelDependency(kernel, device="cpu"), KernelDependencyCV(kernel, device="cpu")):
-        with pytest.raises(ValueError, match="device='cpu' is for kernel \\* operator"):
-            model.fit(X, Y)
 
 
 COUPLED = [

@@ -221,22 +221,6 @@ def test_arrays_of_another_library(pairs, operator, intercept):
     assert_allclose(np.asarray(predicted), clone(model).fit(X, Y).predict(X), atol=AGREE)
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=str)
-def test_on_a_device(pairs, operator):
-    pytest.importorskip("torch")
-    X, Y = pairs
-    model = KernelDependency(
-        RBF(2.0) * operator, alpha=0.1, features=IncompleteCholesky(10), device="cpu"
-    )
-    there = clone(model).partial_fit(X[:70], Y[:70])
-    first = there.stream_
-    there.partial_fit(X[70:], Y[70:])
-    assert first.gatherings[0].n == 70 and isinstance(there.predict(X), np.ndarray)
-    model.set_params(device=None)
-    here = clone(model).partial_fit(X[:70], Y[:70]).partial_fit(X[70:], Y[70:])
-    assert_allclose(there.predict(X), here.predict(X), atol=AGREE)
-
-
 def test_sparse_features(pairs):
     X, Y = csr_array(np.maximum(pairs[0], 0.0)), pairs[1]
     model = KernelDependency(

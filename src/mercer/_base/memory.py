@@ -27,9 +27,8 @@ def available() -> float:
 
 
 def free_bytes(where: Any = None) -> float:
-    """Return the free bytes on a device, given by its name or an array on it; None for the CPU."""
-    name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
-    if "cuda" not in name.lower():
+    """Return the free bytes on the device of an array; None for the CPU."""
+    if "cuda" not in str(getattr(where, "device", "cpu")).lower():
         return available()
     if array_api_compat.is_cupy_array(where):
         import cupy
@@ -38,7 +37,7 @@ def free_bytes(where: Any = None) -> float:
         return float(cupy.cuda.runtime.memGetInfo()[0] + pooled)
     import torch
 
-    return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
+    return float(torch.cuda.mem_get_info(where.device)[0])
 
 
 def array_bytes(value: Any, seen: set[int]) -> float:

@@ -125,7 +125,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
     """Raise an error if an exact fit of n pairs needs more memory than is free.
 
     The fit needs `squares` n × n matrices. `of` is the word for pairs in the message. `where` is an
-    array on the device that computes, or the device's name; None for the CPU.
+    array on the device that computes; None for the CPU.
     """
     needed = exact_bytes(n, squares)
     if needed <= GRANTED_BYTES:

@@ -24,7 +24,6 @@ from .._base.arrays import (
     count,
     dtype_name,
     has_columns,
-    host,
     is_array,
     is_foreign,
     like,
@@ -45,7 +44,6 @@ from ..decoders.own_candidates import outputs_as_array
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import KERNELS
-from ..kernels.wrapper import OnDevice
 from ..spaces import Classes, Rows
 from .candidate_lists import ranked_inputs, ranked_lists
 from .output_space import OutputSpaceMethods
@@ -181,8 +179,6 @@ class StructuredEstimator(
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.form_ = kernel.space.form(y)
         self.output_names_ = column_names(y) if kernel.on_vectors else None
-        # Outputs are computed on a device and returned to the host.
-        self.back_ = is_foreign(outputs) and not is_foreign(y)
         return outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
@@ -201,8 +197,6 @@ class StructuredEstimator(
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, decoder: Decoder | None) -> Decoder:
         """Return a decoder fitted on outputs y; the kernel's default if `decoder` is None."""
-        if isinstance(kernel, OnDevice) and not kernel.on_vectors:
-            kernel = kernel.inner  # decoders of structures look at its type
         if isinstance(decoder, str | type):
             raise TypeError(
                 "decoder must be None or an instance of a decoder of mercer.decoders, such as "
@@ -354,22 +348,18 @@ class StructuredEstimator(
         return 1.0 - errors / variance
 
     def _restored(self, outputs: Array) -> Array:
-        """Convert outputs to the container, shape and device of the y that was passed to `fit`."""
+        """Convert outputs to the container and shape of the y that was passed to `fit`."""
         if dtype_name(outputs) == "object":
             outputs = copy_data(outputs)  # they may be training outputs, or the given candidates
         if self.form_ is not None:
             return self.form_.restore(outputs)
         if self.flat_:
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
-        return self._on_original_device(outputs)
+        return outputs
 
     def _one_restored(self, output: Any) -> Any:
         """Convert one output to the type of the items that `predict` returns."""
-        return self._on_original_device(output[0] if self.flat_ else copy_data(output))
-
-    def _on_original_device(self, outputs: Array) -> Array:
-        """Copy outputs to the CPU if the training outputs came from there; else change nothing."""
-        return host(outputs) if self.back_ else outputs
+        return output[0] if self.flat_ else copy_data(output)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,7 +15,6 @@ from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.base import as_output_kernel
-from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import Factorization
@@ -96,15 +95,6 @@ class Choices:
                 "its scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
             )
         return self._change_scalar_kernels(lambda scalar: scalar.with_unlabelled(unlabelled))
-
-    def on_device(self, device: str) -> Choices:
-        """Return the choices with input kernels that are computed on a device such as "cuda"."""
-        coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
-        if coupled:
-            raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
-        outputs = [OnDevice(kernel, device) for kernel in self.output_kernels]
-        moved = self._change_scalar_kernels(lambda scalar: OnDevice(scalar, device))
-        return replace(moved, output_kernels=outputs)
 
     def _change_scalar_kernels(self, change: Callable[[Kernel], Kernel]) -> Choices:
         """Return the choices with `change` applied to the scalar part of each separable kernel."""

@@ -17,7 +17,6 @@ from .._base.plan import require_moments
 from ..decoders import Decoder
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
-from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side
@@ -50,7 +49,7 @@ class Gathered:
         source
             Where pairs come from.
         model
-            The estimator, which says how coordinates are chosen and where to compute.
+            The estimator, which says how coordinates are chosen.
         choices
             The kernels, and the kernel on outputs.
         """
@@ -65,9 +64,6 @@ class Gathered:
                 'kernel="precomputed" compares every pair with every other, which a stream never '
                 "holds: use Precomputed(gram), with blocks of indices as X."
             )
-        if model.device is not None:
-            kernels = [OnDevice(kernel, model.device) for kernel in kernels]
-            output_kernel = OnDevice(output_kernel, model.device)
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
         sample = _draw_sample(source, expected, size)
@@ -121,7 +117,6 @@ class Gathered:
             "output_features": _without_seeds(gathering.outputs, model.output_features),
         }
         for name, (used, given) in parts.items():
-            used = used.inner if isinstance(used, OnDevice) else used
             if not same(used, given):
                 raise ValueError(
                     f"{name} was changed to {given!s:.50} after pairs were learnt with another "

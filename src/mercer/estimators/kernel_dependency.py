@@ -60,9 +60,6 @@ class KernelDependency(RidgeEstimator):
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
         memory, as `plan` reports.
-    device : str, default=None
-        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is the
-        device of X: arrays of PyTorch or CuPy stay on their device.
     symmetries : sequence of str, default=None
         What may be done to input and output fields together, such as ``("shift:x",)``,
         ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``. Every pair is learnt
@@ -107,7 +104,6 @@ class KernelDependency(RidgeEstimator):
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
     solver: str | BlockConjugateGradient = "auto"
-    device: str | None = None
     symmetries: Sequence[str] | None = None
 
     @on_fresh_state

@@ -70,8 +70,6 @@ class KernelDependencyCV(RidgeEstimator):
         As in `KernelDependency`.
     cv : int, default=5
         The number of folds where an operator is learnt (see Notes).
-    device : str, default=None
-        As in `KernelDependency`.
     verbose : bool, default=False
         Whether a bar shows how many of the choices were tried.
     solver : str or BlockConjugateGradient, default="auto"
@@ -146,7 +144,6 @@ class KernelDependencyCV(RidgeEstimator):
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
     cv: int = FOLDS
-    device: str | None = None
     verbose: bool = False
     solver: str | BlockConjugateGradient = "auto"
     nested: int | None = None

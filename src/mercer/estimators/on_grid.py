@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, is_array, namespace
 from .._base.errors import warn
 from ..kernels import FieldL2, Linear
-from ..kernels.wrapper import OnDevice, Wrapper
+from ..kernels.wrapper import Wrapper
 from ..operators.shared import Shared
 from ..operators.windows import interpolated
 from ..solvers.window_spectrum import LandmarkFieldMap
@@ -29,9 +29,8 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
     map, kernel = model.points_.map, model.output_kernel_
     inner = kernel.inner if isinstance(kernel, Wrapper) else kernel
-    unscaled = inner is kernel or isinstance(kernel, OnDevice)
-    if isinstance(map, LandmarkFieldMap) and isinstance(inner, Linear) and unscaled:
-        return model._on_original_device(_evaluate_shared(model, map, X, grid))
+    if isinstance(map, LandmarkFieldMap) and isinstance(kernel, Linear):
+        return _evaluate_shared(model, map, X, grid)
     shape = model._output_shape()
     fields = inner.fields if isinstance(inner, FieldL2) else None
     # the last of four axes has the channels

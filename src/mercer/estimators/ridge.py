@@ -17,7 +17,6 @@ from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
@@ -46,7 +45,6 @@ class RidgeEstimator(LeftOutPoints):
     output_features: FeatureMap | None
     fit_intercept: bool
     decoder: Any
-    device: str | None
     solver: Any
     symmetries: Any = None
 
@@ -165,14 +163,11 @@ class RidgeEstimator(LeftOutPoints):
         unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Choices, TrainingPairs]:
-        """Return checked pairs, and choices adapted to the device and to unlabelled inputs."""
+        """Return checked pairs, and choices adapted to unlabelled inputs."""
         given, y, groups, unlabelled, weights = split_unlabelled(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             choices = choices.with_unlabelled(unlabelled)
         kernels = [kernel.inputs for kernel in choices.kernels]
-        if self.device is not None:
-            choices = choices.on_device(self.device)
-            kernels = [OnDevice(kernel, self.device) for kernel in kernels]
         self._check_parameters()
         X, y = self._check_pairs(kernels[0], choices.output_kernels[0], given, y)
         warn_if_constant(choices.output_kernels[0], y)

@@ -1,4 +1,4 @@
-"""Kernels made of an inner kernel, and kernels whose values are on a device."""
+"""Kernels made of an inner kernel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, dense, host
-from .._base.errors import require
+from .._base.arrays import Array, Items
 from .base import Kernel, as_kernel
-from .capabilities import Features, ItemGradient, Multiple
+from .capabilities import ItemGradient
 from .gradients import ParameterGradient, Values, add_values
 
 
@@ -105,91 +104,3 @@ class OfValues(Wrapper):
             )
 
         return inner.with_functions(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
-
-
-class OnDevice(Wrapper):
-    """The inner kernel with its values on a device, where the linear algebra then runs.
-
-    Vectors are moved to the device and compared there. Other items, such as strings and graphs, are
-    compared on the host, and their Gram matrices are moved.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    device : str, default="cuda"
-        A PyTorch device, such as "cuda" or "cpu".
-    """
-
-    def __init__(self, kernel: Kernel, device: str = "cuda"):
-        self.kernel = kernel
-        self.device = device
-
-    def __str__(self) -> str:
-        return str(self.inner)
-
-    accepts_sparse = property(lambda self: self.inner.accepts_sparse and not self.on_vectors)
-    radial = property(lambda self: self.inner.radial)
-    fourier = property(lambda self: self.inner.fourier)
-    item_gradient = property(lambda self: self.inner.item_gradient)
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives with respect to the parameters of the inner kernel."""
-        inner = self.inner.parameter_gradient
-        back = (lambda C: C) if self.on_vectors else host
-        return inner.with_functions(
-            lambda A, B, C: inner.vjp(A, B, back(C)), lambda A, c: inner.diag_vjp(A, back(c))
-        )
-
-    def _to_device(self, A: Any) -> Array:
-        """Return an array as a PyTorch tensor on the device."""
-        require("torch", "torch")
-        import torch
-
-        return torch.asarray(dense(A), device=self.device)
-
-    def check(self, A: Items, name: str = "X") -> Items:
-        """Check items by the inner kernel, and move vectors to the device."""
-        checked = self.inner.check(A, name)
-        return self._to_device(checked) if self.on_vectors else checked
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check outputs by the inner kernel, and move vectors to the device."""
-        outputs = self.inner.as_outputs(Y, name)
-        return self._to_device(outputs) if self.on_vectors else outputs
-
-    def fit(self, A: Items) -> Kernel:
-        """Fit the inner kernel, on the device where it takes vectors."""
-        return super().fit(self._to_device(A) if self.on_vectors else A)
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        """Return the matrix of the inner kernel as a tensor on the device."""
-        return self._to_device(self.inner._gram(A, B))
-
-    def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the inner kernel as a tensor on the device."""
-        return self._to_device(self.inner._diag(A))
-
-    @property
-    def features(self) -> Features | None:
-        """Features of the inner kernel as tensors on the device."""
-        inner = self.inner.features
-        return inner and inner.mapped(self._to_device, self._to_inner_device)
-
-    @property
-    def multiple(self) -> Multiple:
-        """The `Multiple` of the inner kernel, for features that are on the device."""
-        inner = self.inner.multiple
-        return Multiple(
-            inner.kernel, inner.scale, lambda F: inner.read(self._to_inner_device(F)), inner.copies
-        )
-
-    def _to_inner_device(self, F: Array) -> Array:
-        """Return features on the host, unless items are vectors, which stay on the device."""
-        return F if self.on_vectors else host(F)
-
-
-def on_device(kernel: Kernel, device: str | None) -> Kernel:
-    """Return a kernel with its values on a device; None returns it unchanged."""
-    return kernel if device is None else OnDevice(kernel, device)

@@ -63,9 +63,6 @@ class OperatorKernel(BaseEstimator):
     differentiable = False
     """Whether `component_gradient` has derivatives in the parameters of a componentwise kernel."""
 
-    movable = False
-    """Whether a kernel that does not separate can compute on a device."""
-
     __array_ufunc__ = None
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:

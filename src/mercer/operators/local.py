@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take_columns
+from .._base.arrays import Array, Items, count, like, namespace, take_columns
 from .._base.parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
@@ -119,7 +119,6 @@ class Local(ComponentKernel):
     output_fields: Fields | None = None
     output_shape: Sequence[int] | None = None
 
-    movable = True
     differentiable = True
     roots_ = None
 
@@ -202,7 +201,6 @@ class Local(ComponentKernel):
         """
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
-        A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
         left = self._flat(A)
         right = left if B is A else self._flat(B)
 

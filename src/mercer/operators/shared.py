@@ -112,7 +112,6 @@ class Shared(CoupledKernel):
     operator: Array | float | None = None
 
     over_windows = True
-    movable = True
     offsets_ = np.empty((0, 0))
     output_shape_ = tuple[int, ...]()
 
