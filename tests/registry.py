@@ -96,8 +96,8 @@ KERNELS = [
     (k.UnitVariance(k.Linear()), VECTORS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
-    (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
-    (k.Productions(), TREES),
+    (k.WeisfeilerLehman(), GRAPHS), (k.GraphCounts(), GRAPHS), (k.SubsetTree(), TREES),
+    (k.Subtree(), TREES), (k.Productions(), TREES),
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
@@ -134,6 +134,8 @@ MORE_KERNELS = [
     (k.UnitVariance(k.Spectrum(2)), WORDS), (k.UnitVariance(2 * k.RBF("ard")), VECTORS),
     (k.Smoothed(k.RBF("ard"), 0.7, (4, 4)), IMAGES), (k.Words(k.Subsequences(2)), TITLES),
     (k.Gaussian(k.Polynomial(2, 0.3) + 2.0 * k.Linear()) ** 2, VECTORS),
+    (k.GraphCounts(20, cycles=0), GRAPHS), (2.0 * k.GraphCounts() + k.GraphCounts(), GRAPHS),
+    (k.GraphCounts() + k.GraphCounts(radius=0), GRAPHS),
 ]  # fmt: skip
 OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),

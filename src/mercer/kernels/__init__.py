@@ -13,6 +13,7 @@ from .fields import FieldL2
 from .fingerprint import Fingerprint, molecule_graph
 from .function import Function, Precomputed
 from .graph import ShortestPath, WeisfeilerLehman
+from .graph_counts import GraphCounts
 from .histograms import ChiSquare, Hellinger, Intersection, Tanimoto
 from .labels import Delta, Labels
 from .laplacian_regularized import LaplacianRegularized
@@ -36,11 +37,12 @@ from .weighted_degree import WeightedDegree
 from .wrappers import Gaussian, Normalized
 
 __all__ = [
-    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint", "Function", "Gaussian", "Hamming",
-    "Hellinger", "Intersection", "Kendall", "Kernel", "Labels", "Laplacian",
-    "LaplacianRegularized", "Linear", "LocalWindow", "Mapped", "MassSpectrum", "Matern",
-    "Normalized", "On", "Polynomial", "Positions", "Power", "Precomputed", "PrincipalComponents",
-    "Product", "Productions", "RationalQuadratic", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
+    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint", "Function", "Gaussian",
+    "GraphCounts", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel", "Labels",
+    "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped", "MassSpectrum",
+    "Matern", "Normalized", "On", "Polynomial", "Positions", "Power", "Precomputed",
+    "PrincipalComponents", "Product", "Productions", "RationalQuadratic", "Scaled",
+    "ShortestPath", "Smoothed", "Sobolev",
     "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
     "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
     "Words", "as_kernel", "molecule_graph",

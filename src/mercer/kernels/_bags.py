@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from .._base.hashes import text_hash
 from ..spaces.base import python_scalar
 
 
@@ -118,18 +117,12 @@ def sqnorms(A: Bags) -> np.ndarray:
     return np.asarray((F * F).sum(axis=1)).reshape(-1)
 
 
-@cache
-def _blake2_hash(text: str) -> np.uint64:
-    """Return a 64-bit BLAKE2 hash of a text."""
-    return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
-
-
 def stable_hash(label: Any) -> np.uint64:
     """Return a 64-bit hash of a label that is the same in every Python process."""
     label = python_scalar(label)
     if isinstance(label, float) and label.is_integer():
         label = int(label)  # an adjacency matrix may have 1.0 where networkx has 1
-    return _blake2_hash(f"{type(label).__name__}:{label!r}")
+    return text_hash(f"{type(label).__name__}:{label!r}")
 
 
 def mix_bits(x: np.ndarray, seed: int = 0) -> np.ndarray:

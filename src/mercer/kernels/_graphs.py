@@ -28,12 +28,15 @@ class FlatGraph:
         The start, the end and the hash of the label of each directed edge, sorted by start.
     labelled
         Whether the nodes have labels.
+    names
+        The labels of the nodes as the user gave them.
     """
 
-    __slots__ = ("edge", "label", "labelled", "source", "target")
+    __slots__ = ("edge", "label", "labelled", "names", "source", "target")
 
     def __init__(self, labels: list, edges: Edges, node_label: str | None, edge_label: str | None):
         self.labelled = node_label is not None and len(labels) > 0 and labels[0] is not None
+        self.names = labels
         starts, ends, marks = zip(*edges, strict=True) if edges else ((), (), ())
         source, target = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
         order = np.lexsort((target, source))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -152,7 +153,7 @@ class Sum(Pair):
         if as_multiple.kernel is self or as_multiple.kernel.features.inverse is None:
             return both
         undo = as_multiple.kernel.features.inverse
-        return Features(both.transform, both.sparse, lambda F: undo(as_multiple.read(F)))
+        return replace(both, inverse=lambda F: undo(as_multiple.read(F)))
 
     def _concatenate_features(self, left: Features, right: Features) -> Features:
         """Return the concatenation of both features, each applied to the items of its kernel."""

@@ -8,7 +8,7 @@ their parts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,18 @@ class Features:
         The same as a sparse matrix, if coordinates are many and mostly zero.
     inverse
         A function that returns the items whose features are nearest to given rows, if known.
+    outside
+        A function that returns how many features of each item are not among the columns, as
+        n-grams that were not seen at fit; None if there are no such features.
+    names
+        A function that returns a description of each column, if known.
     """
 
     transform: Callable[[Items], Array]
     sparse: Callable[[Items], Any] | None = None
     inverse: Callable[[Array], Items] | None = None
+    outside: Callable[[Items], np.ndarray] | None = None
+    names: Callable[[], list[str]] | None = None
 
     def __call__(self, A: Items) -> Array:
         """Return the features of a batch as an array, one row per item."""
@@ -65,12 +72,15 @@ class Features:
             composed(function, self.transform),
             composed(function, self.sparse),
             composed(self.inverse, undo),
+            composed(function, self.outside),
+            self.names,
         )
 
     def scaled(self, scale: float) -> Features:
         """Return the feature map of the kernel scale · k."""
         root = scale**0.5
-        return self.mapped(lambda F: root * F, (lambda F: F / root) if scale > 0 else None)
+        found = self.mapped(lambda F: root * F, (lambda F: F / root) if scale > 0 else None)
+        return replace(found, outside=self.outside, names=self.names)
 
     def plus(self, other: Features) -> Features:
         """Return the feature map of the sum of two kernels, the features of both concatenated."""
@@ -85,7 +95,14 @@ class Features:
             """Return the features of both kernels side by side, as a sparse matrix."""
             return csr_array(hstack([self.rows(A), other.rows(A)]))
 
-        return Features(dense, sparse if both else None)
+        outside = [one.outside for one in (self, other) if one.outside is not None]
+        ours, theirs = self.names, other.names
+        return Features(
+            dense,
+            sparse if both else None,
+            outside=(lambda A: np.sum([one(A) for one in outside], axis=0)) if outside else None,
+            names=None if ours is None or theirs is None else lambda: [*ours(), *theirs()],
+        )
 
 
 @dataclass(frozen=True)

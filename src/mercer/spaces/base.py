@@ -147,6 +147,6 @@ class Opaque(Space):
 
     def key(self, item: Any) -> Hashable:
         """Return a hashable key of the content of an item; equal items have equal keys."""
-        from .graphs import Graphs
+        from .graphs import content_key
 
-        return Graphs().key(item) if is_networkx(item) else super().key(item)
+        return content_key(item) if is_networkx(item) else super().key(item)

@@ -6,9 +6,12 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from joblib import hash as digest
 from scipy.sparse import coo_array, issparse
 
 from .._base.arrays import Items, as_items, is_networkx
+from .._base.hashes import text_hash
+from ._canonical import canonical_key
 from .base import Space, python_scalar
 
 
@@ -19,7 +22,7 @@ class Graphs(Space):
     --------
     >>> import networkx as nx
     >>> from mercer.spaces import Graphs
-    >>> Graphs().key(nx.path_graph(3)) == Graphs().key(nx.path_graph(3))
+    >>> Graphs().key(nx.path_graph("abc")) == Graphs().key(nx.path_graph("cab"))
     True
     """
 
@@ -38,15 +41,40 @@ class Graphs(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return a hashable key of the nodes and edges of a graph with their attributes."""
-        if not is_networkx(item):
-            return super().key(item)
-        # Not the graph itself, because networkx stores views in it when they are used.
-        content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
-        if _has_stable_repr(content):
-            # Ten times as fast as a digest.
-            return repr([content[0], *map(_sorted_items, content[1:])])
-        return super().key(content)
+        """Return a hashable key of a graph, equal exactly for isomorphic graphs.
+
+        Attributes of nodes and edges count, names of nodes do not. Directed graphs and graphs with
+        parallel edges are compared node by node.
+        """
+        if is_networkx(item):
+            if item.is_directed() or item.is_multigraph():
+                return content_key(item)
+            number = {node: i for i, node in enumerate(item)}
+            nodes = [data for _, data in item.nodes(data=True)]
+            edges = [(number[a], number[b], data) for a, b, data in item.edges(data=True)]
+            edges += [(b, a, data) for a, b, data in edges if a != b]
+            return canonical_key(nodes, edges, _word)
+        if isinstance(item, tuple | list) and len(item) == 2:
+            return canonical_key(*_from_adjacency(item[0], item[1], "y"), _word)
+        return super().key(item)
+
+
+def _word(label: Any) -> np.uint64:
+    """Return a 64-bit hash of a label or of a dictionary of attributes."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)  # an adjacency matrix may have 1.0 where another has 1
+    plain = _has_stable_repr(label)
+    return text_hash(repr(_sorted_items(label)) if plain else digest(label))
+
+
+def content_key(graph: Any) -> Hashable:
+    """Return a hashable key of the named nodes and edges of a networkx graph with attributes."""
+    # Not the graph itself, because networkx stores views in it when they are used.
+    content = type(graph).__name__, dict(graph.nodes(data=True)), dict(graph.adjacency())
+    if _has_stable_repr(content):
+        # Ten times as fast as a digest.
+        return repr([content[0], *map(_sorted_items, content[1:])])
+    return digest(content)
 
 
 Edges = list[tuple[int, int, Any]]
