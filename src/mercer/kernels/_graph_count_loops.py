@@ -12,12 +12,12 @@ import numpy as np
 from .._base.hash_loops import Word, combine, mix
 from .._base.loops import compiled, inlined
 
-NODES, EDGES, LABEL, DEGREE, VALENCE, LABELLED, UNLABELLED = range(7)
+NODES, EDGES, LABEL, DEGREE, VALENCE, LABELLED, BARE = range(7)
 BOND, BOND_DEGREES, BOND_AROUND, PATH = range(7, 11)
 CYCLE, CYCLE_LABELS, CYCLE_BONDS, CYCLE_DEGREES, CYCLE_NODE, CYCLE_AROUND = range(11, 17)
 DISTANCE, DISTANCE_DEGREES = 17, 18
 """The kinds of features; keys are mixed with kind + 32 times a length or radius."""
-SIZES, LABELS, DEGREES, RADIUS, BONDS, PATHS, CYCLES, DISTANCES = range(8)
+SIZES, NODE_LABELS, DEGREES, RADIUS, BONDS, PATHS, CYCLES, DISTANCES = range(8)
 """The entries of the array of families: 0 or 1, a radius, or a largest number of nodes."""
 BASE = Word(0x9E3779B97F4A7C15)
 """The base of the polynomials that are the hashes of paths."""
@@ -68,7 +68,7 @@ def local_features(touched, graph, families, work, stack, key, mask, kind):
         if bit(v) & touched:
             if families[SIZES]:
                 m = put(m, Word(0), bit(v), NODES, key, mask, kind)
-            if families[LABELS]:
+            if families[NODE_LABELS]:
                 m = put(m, plain[v], bit(v), LABEL, key, mask, kind)
             if families[DEGREES]:
                 m = put(m, degree[v], bit(v), DEGREE, key, mask, kind)
@@ -89,7 +89,7 @@ def local_features(touched, graph, families, work, stack, key, mask, kind):
             if r <= families[RADIUS] and ball[v] & touched:
                 m = put(m, colour[v], ball[v], LABELLED + 32 * r, key, mask, kind)
                 if r <= 2:
-                    m = put(m, bare[v], ball[v], UNLABELLED + 32 * r, key, mask, kind)
+                    m = put(m, bare[v], ball[v], BARE + 32 * r, key, mask, kind)
     for v in range(n):
         for p in range(first[v], first[v + 1]):
             t = target[p]
