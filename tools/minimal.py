@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MODULES = {
     "dask": "dask", "demo": "starlette", "excel": "openpyxl", "faiss": "faiss", "fetch": "pooch",
-    "graphs": "ot", "molecules": "rdkit", "parquet": "pyarrow", "plots": "matplotlib",
-    "strings": "rapidfuzz", "torch": "torch",
+    "graphs": "ot", "molecules": "rdkit", "onnx": "onnx", "parquet": "pyarrow",
+    "plots": "matplotlib", "strings": "rapidfuzz", "torch": "torch",
 }  # fmt: skip
 """One module of each extra."""
 X = np.arange(24.0).reshape(12, 2)
@@ -62,6 +62,7 @@ def uses_of_extras() -> list[tuple[str, Callable[[], Any]]]:
         ("fetch", lambda: mercer.datasets.fetch("usps", ".")),
         ("graphs", lambda: fit_model(ShortestPath(), graphs, GromovWassersteinBarycenter())),
         ("molecules", lambda: fit_model(Fingerprint(), ["CCO", "CC", "C"] * 4)),
+        ("onnx", lambda: mercer.to_onnx(mercer.KernelDependency())),
         (
             "parquet",
             lambda: run_command("predict", "model.mercer", "table.csv", "-o", "new.parquet"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .estimators.train_network import train_network
     from .estimators.tune import tune
+    from .export import to_onnx
     from .persistence import DamagedModel, Limits, load, register, save
     from .sequences import MaxMarginMarkovNetwork, SequenceTransducer
     from .sets import ConformalSets
@@ -31,10 +32,10 @@ __all__ = [
     "AutoDependency", "Blend", "BoostedDependency", "ConformalSets", "DamagedModel",
     "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits",
     "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer",
-    "__version__", "load", "register", "save", "train_network", "tune",
+    "__version__", "load", "register", "save", "to_onnx", "train_network", "tune",
 ]  # fmt: skip
 
-_HOMES = ("persistence", "estimators", "sets", "sequences", "auto")
+_HOMES = ("persistence", "estimators", "export", "sets", "sequences", "auto")
 """The folders that define the public names; each imports only those before it."""
 _SUBPACKAGES = (
     "datasets", "decoders", "defaults", "estimators", "features", "kernels",
