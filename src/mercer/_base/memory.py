@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import array_api_compat
-import numpy as np
-
-from .arrays import is_foreign
 
 GIB = 2**30
 ENTRIES = 2**23
@@ -38,28 +35,6 @@ def free_bytes(where: Any = None) -> float:
     import torch
 
     return float(torch.cuda.mem_get_info(where.device)[0])
-
-
-def array_bytes(value: Any, seen: set[int]) -> float:
-    """Return the bytes of all arrays in the attributes and items of an object, at any depth.
-
-    Objects whose ids are in `seen` do not count; those of this object are added to it.
-    """
-    if id(value) in seen or isinstance(value, type):
-        return 0.0
-    seen.add(id(value))
-    if isinstance(value, np.ndarray):
-        whole = isinstance(value.base, np.ndarray)  # a view keeps all that it is a view of
-        return array_bytes(value.base, seen) if whole else float(value.nbytes)
-    if is_foreign(value):
-        return 8.0 * float(array_api_compat.size(value) or 0)
-    if isinstance(value, dict):
-        inside = list(value.values())
-    elif isinstance(value, list | tuple):
-        inside = list(value)
-    else:
-        inside = list(getattr(value, "__dict__", {}).values())
-    return sum(array_bytes(item, seen) for item in inside)
 
 
 def _free_machine_bytes() -> float:

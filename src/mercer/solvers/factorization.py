@@ -24,7 +24,7 @@ from .._base.arrays import (
     take_columns,
 )
 from .._base.errors import NotSupported
-from .._base.memory import ENTRIES, array_bytes
+from .._base.memory import ENTRIES
 from .._base.threads import map_in_threads, one_thread_each
 from ..embedding import Embedding, PointMap
 from ..operators import OperatorKernel
@@ -32,7 +32,7 @@ from ..problem import Problem
 from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import LeaveOneOut, noise_and_log_dets
 from .outputs import Basis, OutputRows
-from .part import Part
+from .part import LazyParts, Part
 from .spanned import SpanMoments
 from .variances import UnitVariances
 from .weights import DualWeights, LeastWeights, NoWeights
@@ -580,12 +580,13 @@ class Factorization:
 
     @property
     def nbytes(self) -> float:
-        """The size in bytes of all arrays in memory, without training pairs and kernels."""
-        problem = self.problem
-        sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
-        seen: set[int] = set()
-        array_bytes([sides, problem.given], seen)
-        return array_bytes(self, seen)
+        """The size in bytes of eigenvectors and outputs, 8 (n² + nq) for an exact fit."""
+        rows = self.output_rows.rows
+        outputs = 0 if rows is None else int(rows.shape[0]) * int(rows.shape[1])
+        if self.method is not None:
+            return 8.0 * (self.problem.n**2 + outputs)
+        parts = self.parts.made.values() if isinstance(self.parts, LazyParts) else self.parts
+        return 8.0 * outputs + sum(part.spectrum.nbytes for part in parts)
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -49,6 +49,11 @@ class FeatureSpectrum(InputSpectrum):
         self.constants = Constants.by_component(slots, w, intercept)
         self.complete = self.orthonormal = False
 
+    @property
+    def nbytes(self) -> float:
+        """Zero: rows of E are computed when they are needed."""
+        return 0.0
+
     def features(self, X: Items) -> Array:
         """Return the centred features of the slots of inputs X, (inputs, slots, features)."""
         raise NotImplementedError

@@ -99,6 +99,11 @@ class InputSpectrum:
         return self.slots.size
 
     @property
+    def nbytes(self) -> float:
+        """The size of the eigenvectors in bytes, as many as there are rows."""
+        return 8.0 * self.size**2
+
+    @property
     def mean_diagonal(self) -> float:
         """The mean of the diagonal of the centred Gram matrix."""
         return float(namespace(self.s).sum(self.s)) / self.total

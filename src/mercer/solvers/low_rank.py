@@ -142,6 +142,12 @@ class LowRankSpectrum(InputSpectrum):
             self.cached = self._factor_rows() if self.orthonormal else self._factor_moment()
         return self.cached
 
+    @property
+    def nbytes(self) -> float:
+        """The size of the coordinates in bytes; zero until they are computed."""
+        rows = None if self.cached_rows is None else self.cached_rows.rows
+        return 0.0 if rows is None else 8.0 * int(rows.shape[0]) * int(rows.shape[1])
+
     s = property(lambda self: self.factored[0])
     P = property(lambda self: self.factored[1])
     E = property(lambda self: self.factored[2])
