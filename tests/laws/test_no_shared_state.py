@@ -165,7 +165,7 @@ ADDING = {
 @pytest.mark.parametrize("name", ADDING)
 def test_partial_fit_keeps_what_fit_has_drawn(name):
     more = FAR[1]
-    model = clone(ADDING[name]).fit(X, Y)
+    model = clone(ADDING[name]).fit([(X, Y)])
     before = model.embed(X).inner(Y)
     assert_same(model.loo_predict(), model.loo_predict())
     weights = np.full(len(more), 1e-9)  # so light that they change nothing but what is drawn
@@ -200,7 +200,7 @@ def test_blocks_may_come_in_one_buffer(read):
 
 def test_blocks_added_to_a_fit_do_not_read_the_arrays_of_the_user():
     x, y = X.copy(), Y.copy()
-    model = KernelDependency(RBF(1.0), features=IncompleteCholesky(20)).fit(x, y)
+    model = KernelDependency(RBF(1.0), features=IncompleteCholesky(20)).fit([(x, y)])
     expected = copy.deepcopy(model).partial_fit(*FAR).predict(X)
     spoil(x), spoil(y)
     assert_same(model.partial_fit(*FAR).predict(X), expected)

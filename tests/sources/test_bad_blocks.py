@@ -80,7 +80,7 @@ def test_columns_have_the_names_and_order_of_the_first_block(name):
     message = f"block 1 of the stream: .*{message}"
     with pytest.raises(BadBlock, match=message):
         model().fit([(INPUTS, OUTPUTS), (inputs, outputs)])
-    for fitted in (model().partial_fit(INPUTS, OUTPUTS), model().fit(INPUTS, OUTPUTS)):
+    for fitted in (model().partial_fit(INPUTS, OUTPUTS), model().fit([(INPUTS, OUTPUTS)])):
         with pytest.raises(BadBlock, match=message):
             fitted.partial_fit(inputs, outputs)
         fitted.partial_fit(INPUTS, OUTPUTS)
@@ -158,7 +158,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_moments_of_other_kernels_and_features_are_not_mixed(name):
-    for fitted in (model().partial_fit(X[:30], Y[:30]), model().fit(X[:30], Y[:30])):
+    for fitted in (model().partial_fit(X[:30], Y[:30]), model().fit([(X[:30], Y[:30])])):
         old = fitted.get_params(deep=False)[name]
         fitted.set_params(**{name: CHANGED[name]})
         with pytest.raises(ValueError, match=f"^{name} was changed to .*call fit to start anew"):

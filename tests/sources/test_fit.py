@@ -303,35 +303,15 @@ def test_fit_forgets_and_partial_fit_goes_on(pairs):
     model = KernelDependency(Linear(), alpha=0.1)
     model.fit(cut(X[:100], Y[:100], 50)).partial_fit(X[100:], Y[100:])
     assert_allclose(model.predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE)
-    assert "stream_" not in vars(model.fit(X, Y))
+    assert model.fit(X, Y).stream_ is None
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("flat", [False, True])
-@pytest.mark.parametrize("features", [None, IncompleteCholesky(10)])
-def test_partial_fit_goes_on_from_pairs_held_whole(pairs, features, flat, weighted):
-    X, Y = pairs
-    Y = Y[:, 0] if flat else Y
-    w = 1.0 + np.arange(len(X)) % 3 if weighted else None
-    first, more = (None, None) if w is None else (w[:60], w[60:])
-    model = KernelDependency(Linear(), alpha=0.1, features=features)
-    grown = clone(model).fit(X[:60], Y[:60], sample_weight=first)
-    grown.partial_fit(X[60:], Y[60:], sample_weight=more)
-    assert_allclose(grown.predict(X), model.fit(X, Y, sample_weight=w).predict(X), atol=AGREE)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.int8, bool])
-def test_partial_fit_takes_outputs_of_the_dtype_that_fit_was_given(pairs, kind):
-    X, Y = pairs[0].astype(np.float32), (pairs[1] > 4.0).astype(kind)
-    model = KernelDependency(Linear(), alpha=0.1)
-    grown = clone(model).fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
-    assert_allclose(grown.predict(X), model.fit(X, Y).predict(X), atol=AGREE)
-
-
-def test_a_lean_model_does_not_go_on(pairs):
-    reduced = KernelDependency(Linear()).fit(*pairs).without_training_data()
-    with pytest.raises(ValueError, match="kept no moments to add to"):
-        reduced.partial_fit(*pairs)
+def test_pairs_in_memory_are_not_continued(pairs, tmp_path):
+    model = KernelDependency(Linear()).fit(*pairs)
+    loaded = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+    for fitted in (model, model.without_training_data(), loaded):
+        with pytest.raises(ValueError, match="fitted to pairs in memory, and kept no moments"):
+            fitted.partial_fit(*pairs)
 
 
 def test_a_saved_model_goes_on(pairs, tmp_path):

@@ -84,29 +84,6 @@ class Gathered:
         gatherings = sum_moments(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
 
-    @classmethod
-    def of_fitted(cls, model: Any) -> Gathered:
-        """Return sample and moments of the pairs of a model that was fitted in memory."""
-        problem = model.fitted_.problem
-        block = [problem.given, model._restored(problem.outputs.items)]
-        if problem.weights is not None:
-            block.append(problem.weights)
-        inputs, outputs = (
-            side if side.features is not None else replace(side, features=Explicit())
-            for side in (problem.inputs, problem.outputs)
-        )
-        expected = Expected.of((inputs.kernel,), outputs.kernel, block)
-        expected = replace(expected, names=(expected.names[0], model.output_names_))
-        if outputs.kernel.on_vectors:  # which were converted to float64 by the fit
-            expected = replace(expected, dtypes=(expected.dtypes[0], None))
-        X, y, w = expected.checked(0, block)
-        size = sample_size(model.features, model.output_features)
-        sample = Sample(size).with_block(0, X, y, w)
-        gathering = Gathering.of(inputs.map, outputs.map, sample.X, sample.y, problem.intercept)
-        require_moments([gathering.widths])
-        gathering = gathering.plus(gathering.moments_of(X, y, w))
-        return cls(expected, sample, [gathering], pairs=count(y))
-
     def require_same_parameters(self, model: Any, choices: Choices) -> None:
         """Raise an error if the model's kernels or features are not those of the moments."""
         gathering = self.gatherings[0]

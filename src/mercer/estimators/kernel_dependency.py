@@ -157,9 +157,9 @@ class KernelDependency(RidgeEstimator):
     ) -> KernelDependency:
         """Update the model with one more block of pairs.
 
-        The first block determines length scales and landmarks, or the pairs of `fit` if the model
-        was fitted before; make sure that they are representative. Every call leaves a model that
-        can predict. For a long stream `fit` is cheaper, because it solves once.
+        The first block determines length scales and landmarks, or the sample of the stream if the
+        model was fitted to one; make sure that they are representative. Every call leaves a model
+        that can predict. For a long stream `fit` is cheaper, because it solves once.
 
         Parameters
         ----------
@@ -173,23 +173,16 @@ class KernelDependency(RidgeEstimator):
         choices = self._choices()
         self._refuse_in_streams(choices, None, None)
         if "points_" in vars(self):
-            before = self._gathered_so_far()
-            before.require_same_parameters(self, choices)
-            gathered = before.plus(block)
+            if self.stream_ is None:
+                raise ValueError(
+                    "this model was fitted to pairs in memory, and kept no moments to add to: fit "
+                    "all pairs again, or fit a stream, such as fit([(X, y)])."
+                )
+            self.stream_.require_same_parameters(self, choices)
+            gathered = self.stream_.plus(block)
         else:
             gathered = Gathered.of(Stream([block]), self, choices)
         fresh = copy.copy(self)
         fresh._fit_moments(gathered, choices)
         self.__dict__ = fresh.__dict__
         return self
-
-    def _gathered_so_far(self) -> Gathered:
-        """Return the moments of all pairs so far; a fit in memory counts as one block."""
-        if "stream_" in vars(self):
-            return self.stream_
-        if "fitted_" not in vars(self):
-            raise ValueError(
-                "this model was saved without the pairs that it learnt from, and kept no moments "
-                "to add to: fit it on a stream, such as fit([(X, y)]), before it is saved."
-            )
-        return Gathered.of_fitted(self)

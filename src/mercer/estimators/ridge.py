@@ -51,6 +51,7 @@ class RidgeEstimator(LeftOutPoints):
     fitted_: Fitted
     posterior_: Posterior
     kernel_: OperatorKernel
+    stream_: Gathered | None = None
     n_iter_: int | None = None
     residual_: float | None = None
     _needs_left_out = False  # whether left-out predictions are read from the factorisation
