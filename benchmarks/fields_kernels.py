@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 from experiments.equations.batches import on_device
 from mercer import KernelDependency, KernelDependencyCV, LocalLaw
 from mercer._base.arrays import host
+from mercer.fields import ShiftEquivariant
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
 from mercer.operators import Local, Shared
@@ -23,14 +24,12 @@ from mercer.spaces import Fields
 
 SQUARE = ("darcy smooth", "helmholtz")
 """Equations that do not change when the square is turned or mirrored."""
-TURNS = ("rotate", "mirror:x")
-"""The symmetries that generate all eight of the square."""
 CIRCLE = ("advection", "burgers")
 """Equations that do not change when the circle is turned."""
 CHOICE = 200
-"""Pairs that parameters are chosen on, where images of them are added or windows are many."""
-IMAGES = 10_000
-"""The most examples that images of pairs are added up to, for local kernels."""
+"""Pairs that parameters are chosen on, where copies of them are added or windows are many."""
+COPIES = 10_000
+"""The most examples that copies of pairs are added up to, for local kernels."""
 
 
 class Clock:
@@ -62,12 +61,14 @@ def placed(device, *fields):
     return [on_device(A, device) for A in fields]
 
 
-def images(name, X, Y):
-    """The pairs and what the symmetries make of them."""
+def copies(name, *arrays):
+    """All fields, turned and mirrored where the equation allows it, and the labels of pairs."""
+    number = np.arange(len(arrays[0]))
     if name not in SQUARE:
-        return X, Y
-    turned = [[np.rot90(A, k, (1, 2)) for k in range(4)] for A in (X, Y)]
-    return tuple(np.concatenate([*T, *(t[:, ::-1] for t in T)]) for T in turned)
+        return arrays, number
+    turned = [[np.rot90(A, k, (1, 2)) for k in range(4)] for A in arrays]
+    every = [np.concatenate([*T, *(t[:, ::-1] for t in T)]) for T in turned]
+    return every, np.tile(number, 8)
 
 
 def global_model(name, X, Y, device):
@@ -76,12 +77,11 @@ def global_model(name, X, Y, device):
     median = Matern().fit(X.reshape(len(X), -1)[few]).length_scale_
     scales, smooth = (1.0, 3.0, 8.0), (1.5, 2.5, 3.5)
     kernels = [Matern(s * median, nu=nu) for s in scales for nu in smooth]
-    kept = {}
-    if name in SQUARE:
-        kept = {"symmetries": TURNS, "alphas": np.logspace(-10, -2, 9)}
-    chosen = KernelDependencyCV(kernels, **kept).fit(*placed(device, X[few], Y[few]))
+    kept = {"alphas": 8 * np.logspace(-10, -2, 9)} if name in SQUARE else {}
+    pairs, labels = copies(name, X[few], Y[few])
+    chosen = KernelDependencyCV(kernels, **kept).fit(*placed(device, *pairs), groups=labels)
     model = KernelDependency(chosen.kernel_.scalar, alpha=chosen.alpha_)
-    return lambda A, B: clone(model).fit(*placed(device, *images(name, A, B)))
+    return lambda A, B: clone(model).fit(*placed(device, *copies(name, A, B)[0]))
 
 
 def shift_model(name, X, Y, device):
@@ -90,16 +90,15 @@ def shift_model(name, X, Y, device):
     kernels, ridges = [Matern(2.0 * median, nu=nu) for nu in (3.5, 5.5)], np.logspace(-13, -7, 7)
     if name == "advection":  # jumps: a rough kernel
         kernels, ridges = [Matern(s * median) for s in (3.0, 8.0)], np.logspace(-8, 0, 5)
-    few = slice(0, CHOICE)
-    kept = {"symmetries": ("shift:x",)}
-    chosen = KernelDependencyCV(kernels, alphas=ridges, **kept)
+    few, shifted = slice(0, CHOICE), [ShiftEquivariant(kernel) for kernel in kernels]
+    chosen = KernelDependencyCV(shifted, alphas=ridges)
     chosen.fit(*placed(device, X[few], Y[few]))
-    model = KernelDependency(chosen.kernel_.scalar, alpha=chosen.alpha_, **kept)
+    model = KernelDependency(clone(chosen.kernel_), alpha=chosen.alpha_)
     return lambda A, B: clone(model).fit(*placed(device, A, B))
 
 
 def local_model(name, X, Y, device):
-    """One kernel a place, chosen with all images on a coarse grid that the symmetries keep."""
+    """One kernel a place, chosen with all copies on a coarse grid that the symmetries keep."""
     grid, _ = fields_of(name, X, Y)
     first, step = {32: (3, 5), 16: (2, 1)}[X.shape[-1]]
     few, at = slice(0, CHOICE), slice(first, X.shape[-1] - first, step)
@@ -111,15 +110,18 @@ def local_model(name, X, Y, device):
         for w in (0.1, 0.15, 0.25)
         for f in (0.01, 0.05, 0.2)
     ]
-    moves = {"symmetries": TURNS if name in SQUARE else ()}
-    chosen = KernelDependencyCV(tried, alphas=np.logspace(-9, -2, 8), **moves)
-    chosen.fit(*placed(device, X[few], Y[few, at, at]))
+    pairs, labels = copies(name, X[few], Y[few, at, at])
+    number = len(labels) // len(X[few])
+    chosen = KernelDependencyCV(tried, alphas=number * np.logspace(-9, -2, 8))
+    chosen.fit(*placed(device, *pairs), groups=labels)
     kernel = clone(chosen.kernel_).set_params(output_fields=grid, output_shape=X.shape[1:])
     model = KernelDependency(kernel, alpha=chosen.alpha_)
 
     def fit(A, B):
-        known = moves if 8 * len(A) <= IMAGES else {}
-        return clone(model).set_params(**known).fit(*placed(device, A, B))
+        if number * len(A) <= COPIES:
+            return clone(model).fit(*placed(device, *copies(name, A, B)[0]))
+        smaller = clone(model).set_params(alpha=chosen.alpha_ / number)
+        return smaller.fit(*placed(device, A, B))
 
     return fit
 

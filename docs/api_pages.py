@@ -7,7 +7,8 @@ from pathlib import Path
 MODULES = {
     "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
     "mercer.operators": "operators", "mercer.decoders": "decoders",
-    "mercer.features": "features", "mercer.sets": "sets", "mercer.sources": "sources",
+    "mercer.features": "features", "mercer.fields": "fields",
+    "mercer.sets": "sets", "mercer.sources": "sources",
     "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.defaults": "defaults",
     "mercer.datasets": "datasets",
     "mercer.plots": "plots", "mercer.tables": "tables", "mercer.testing": "testing",

@@ -12,6 +12,7 @@ import numpy as np
 from simulators import advection
 
 from mercer import KernelDependency, KernelDependencyCV
+from mercer.fields import ShiftEquivariant
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
 from mercer.operators import Shared
@@ -37,7 +38,8 @@ shared = KernelDependency(windows, alpha=1e-3).fit(X[train], Y[train])
 # %%
 # The third model has a kernel on whole profiles, and learns from every pair with all its shifts.
 
-moved = KernelDependencyCV(kernels, alphas=np.logspace(-6, 0, 4), symmetries=("shift:x",))
+shifted = [ShiftEquivariant(kernel) for kernel in kernels]
+moved = KernelDependencyCV(shifted, alphas=np.logspace(-6, 0, 4))
 moved.fit(X[train], Y[train])
 
 # %%

@@ -30,6 +30,7 @@ from mercer.estimators import (
     MissingTargets,
     RegressorDependency,
 )
+from mercer.fields import ShiftEquivariant
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -148,7 +149,7 @@ OPERATORS = [
 OPERATOR_KERNELS = [
     k.RBF(1.0) * o.Covariance(), k.RBF(1.0) * o.Covariance() + k.Linear(), o.CurlFree(1.0),
     o.DivergenceFree(1.0), o.Pointwise(),
-    o.FromJoint(o.joint(k.RBF(1.0) * o.Identity())),
+    o.FromJoint(o.joint(k.RBF(1.0) * o.Identity())), ShiftEquivariant(k.RBF(1.0)),
 ]  # fmt: skip
 FULL_FEATURES = [
     f.KernelPCA(), f.IncompleteCholesky(), f.RandomPivotedCholesky(random_state=0),

@@ -15,7 +15,7 @@ from pathlib import Path
 ORDER = [
     "_base", "spaces", "datasets", "kernels", "features", "operators", "embedding",
     "problem", "solvers", "sources", "decoders", "metrics", "defaults", "estimators", "export",
-    "sets", "sequences", "plots", "auto", "tables", "persistence", "testing", "app",
+    "sets", "fields", "sequences", "plots", "auto", "tables", "persistence", "testing", "app",
     "__main__",
 ]  # fmt: skip
 ROOT = Path(__file__).parents[1]

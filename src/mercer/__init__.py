@@ -38,7 +38,7 @@ __all__ = [
 _HOMES = ("persistence", "estimators", "export", "sets", "sequences", "auto")
 """The folders that define the public names; each imports only those before it."""
 _SUBPACKAGES = (
-    "datasets", "decoders", "defaults", "estimators", "features", "kernels",
+    "datasets", "decoders", "defaults", "estimators", "features", "fields", "kernels",
     "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
 )  # fmt: skip
 

@@ -18,7 +18,6 @@ from .features import FeatureMap
 from .kernels import Kernel
 from .operators import Moments, OperatorKernel
 from .spaces import Rows
-from .spaces.symmetries import Group
 
 __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
@@ -115,8 +114,6 @@ class Problem:
         The inputs as the user gave them, for decoders that need them.
     gathered
         The moments of a stream (`Gathering`), whose sample is in `inputs` and `outputs`; else None.
-    symmetry
-        The group of symmetries that act on inputs and outputs together; None without symmetries.
     """
 
     inputs: Side
@@ -127,7 +124,6 @@ class Problem:
     weights: np.ndarray | None = None
     given: Items = None
     gathered: Any = None
-    symmetry: Group | None = None
 
     @property
     def n(self) -> int:

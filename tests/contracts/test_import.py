@@ -19,8 +19,8 @@ STARTS = {
     "help of fit": "from click.testing import CliRunner; from mercer.app.cli import main\n"
     "assert CliRunner().invoke(main, ['fit', '--help']).exit_code == 0",
 }
-PACKAGES = ["kernels", "operators", "features", "decoders", "estimators", "solvers", "sources",
-            "sequences", "auto", "spaces", "metrics", "testing", "datasets"]  # fmt: skip
+PACKAGES = ["kernels", "operators", "features", "fields", "decoders", "estimators", "solvers",
+            "sources", "sequences", "auto", "spaces", "metrics", "testing", "datasets"]  # fmt: skip
 
 
 def run(code):

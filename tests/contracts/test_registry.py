@@ -7,7 +7,7 @@ import pytest
 
 from registry import LISTS, UNLISTED, listed, part_of
 
-ROOMS = ["spaces", "kernels", "features", "operators", "decoders", "estimators"]
+ROOMS = ["spaces", "kernels", "features", "operators", "decoders", "estimators", "fields"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

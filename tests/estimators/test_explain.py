@@ -5,7 +5,6 @@ import pytest
 
 import mercer
 from mercer import AutoDependency, Blend, ForestDependency, KernelDependency, KernelDependencyCV
-from mercer.decoders import ByLoss
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels
 from mercer.operators import Covariance
@@ -58,13 +57,3 @@ def test_a_table(tmp_path):
 def test_a_wrong_number_is_refused():
     with pytest.raises(ValueError, match="k must be a positive integer, got 0"):
         KernelDependency(RBF(1.0)).fit(X, Y).explain(X, k=0)
-
-
-@pytest.mark.parametrize("symmetries", [("shift:x",), ("transpose",)])
-def test_models_with_symmetries_have_one_weight_for_each_training_example(symmetries):
-    images = np.random.default_rng(0).normal(size=(6, 4, 4))
-    model = KernelDependency(RBF(4.0) * Covariance(), symmetries=symmetries).fit(images, images)
-    explained = model.explain(images, k=24)
-    assert [sorted(index for index, _, _ in row) for row in explained] == [[*range(6)]] * 6
-    model.set_params(decoder=ByLoss(lambda a, b: float(np.abs(a - b).sum())))
-    assert model.fit(images, images).predict(images).shape == images.shape

@@ -31,8 +31,8 @@ class Dense:
         The ridge.
     intercept
         Whether a constant is fitted for each component.
-    kept
-        The number of examples that are reported; images of them follow.
+    steady
+        The output directions, as columns, that an intercept fits; None for each component.
     """
 
     G: Array
@@ -42,7 +42,7 @@ class Dense:
     w: Array
     alpha: float
     intercept: bool
-    kept: int
+    steady: Array | None = None
 
     @property
     def q(self) -> int:
@@ -63,7 +63,7 @@ class Dense:
 
     def constants(self, examples: int) -> Array:
         """The columns that an intercept fits."""
-        columns = np.tile(np.eye(self.q), (examples, 1))
+        columns = np.tile(np.eye(self.q) if self.steady is None else self.steady, (examples, 1))
         return columns if self.intercept else columns[:, :0]
 
     def system(self, examples: Array) -> Array:
@@ -103,7 +103,7 @@ class Dense:
             out = np.flatnonzero(labels == label)
             rest = np.flatnonzero(labels != label)
             found[out] = self.fitted(self.G[self.rows(out)], rest)
-        return found[: self.kept]
+        return found
 
     def moves(self, labels: Array) -> Array:
         """How leaving out the group of each example moves the new points, (m, n, q)."""
@@ -112,7 +112,7 @@ class Dense:
             label: whole - self.fitted(self.G_new, np.flatnonzero(labels != label))
             for label in np.unique(labels)
         }
-        return np.stack([fits[label] for label in labels[: self.kept]], axis=1)
+        return np.stack([fits[label] for label in labels], axis=1)
 
     # -- the smoother ---------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Dense:
         rest = self.alpha * M @ np.linalg.solve(C, M.T)
         R = (self.alpha * M @ np.linalg.solve(C, c)).reshape(self.V.shape)
         mean = (np.trace(rest) + self.repeats) / (len(rest) + self.repeats)
-        return (R**2).sum(axis=1)[: self.kept] / self.w[: self.kept] / mean**2
+        return (R**2).sum(axis=1) / self.w / mean**2
 
     # -- the Gaussian process -------------------------------------------------------------------
 
@@ -176,10 +176,13 @@ class Dense:
             blocks = np.einsum("iajb,ac,bd->icjd", blocks, direction, direction)
             return blocks.reshape(left * direction.shape[1], -1)
 
-        n, m = len(self.V), len(self.G_new) // self.q
+        n, m, steady = len(self.V), len(self.G_new) // self.q, self.steady
+        if steady is not None:
+            steady = direction.T @ steady
+            steady = steady[:, np.abs(steady).max(axis=0) > 1e-9]
         return replace(
             self, G=side(self.G, n, n), G_new=side(self.G_new, m, n), prior=side(self.prior, m, m),
-            V=self.V @ direction,
+            V=self.V @ direction, steady=steady,
         )  # fmt: skip
 
     def left_out_noise(self, labels: Array) -> tuple[float, float]:

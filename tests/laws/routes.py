@@ -1,7 +1,6 @@
 """Every route, with a problem that it solves and what it refuses; and the kernels written out."""
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ from laws import cases, literal
 from laws.dense import Dense
 from mercer import KernelDependency
 from mercer.features import Nystroem
+from mercer.fields import ShiftEquivariant
 from mercer.kernels import RBF, Linear
 from mercer.operators import (
     ConditionalCovariance,
@@ -100,6 +100,18 @@ def local(case: "Posed") -> Grams:
     return tuple(gram(A, B) for A, B in case.sides)
 
 
+def equivariant(case: "Posed") -> Grams:
+    """The mean over all shifts s of k(x, s x') times the matrix of s."""
+
+    def gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        moved = [np.roll(B, k, axis=1) for k in range(4)]
+        shifts = [np.roll(np.eye(4), k, axis=0) for k in range(4)]
+        scalar = literal.rbf(3.0)
+        return sum(np.kron(scalar(A, C), P) for C, P in zip(moved, shifts, strict=True)) / 4
+
+    return tuple(gram(A, B) for A, B in case.sides)
+
+
 def own_gram(case: "Posed") -> Grams:
     """Kernel values as the fitted kernel itself gives them."""
     return tuple(case.kernel.gram(A, B).matrix() for A, B in case.sides)
@@ -127,14 +139,17 @@ class Case:
 
     Attributes
     ----------
-    images
-        What acts on inputs and on outputs, the identity first, where there are symmetries.
     output
         The length scale of an RBF kernel on outputs; None for the linear kernel.
     blocks
         Whether pairs are streamed.
     coupled
         For kernels that couple output components, the directions of the channels of a component.
+    sets
+        Sets of output directions, as columns, that the kernel does not couple, where they are not
+        those of channels.
+    steady
+        The output directions, as columns, that an intercept fits; None for each component.
     """
 
     kernel: Any
@@ -142,9 +157,10 @@ class Case:
     data: Callable = cases.vectors
     params: dict = field(default_factory=dict)
     output: float | None = None
-    images: tuple = ()
     blocks: bool = False
     coupled: tuple | None = None
+    sets: tuple | None = None
+    steady: np.ndarray | None = None
 
 
 PLANE = Nystroem(landmarks=cases.LANDMARKS)
@@ -152,8 +168,10 @@ RING = Fields(periodic=("x",))
 WINDOWS = {"radius": 1, "fields": RING, "output_fields": RING, "rank": 10}
 TWO = {"output_fields": Fields(periodic=("x",), channels=2)}
 CHANNELS = np.array([[1.0, 0.3], [0.3, 0.5]])
-SHIFTS = tuple(lambda A, k=k: np.roll(A, k, axis=1) for k in range(4))
-MIRROR = (lambda A: A, lambda A: A[:, ::-1])
+TURN = 2 * np.pi * np.arange(4)[:, None] / 4
+WAVES = np.hstack([np.cos(TURN), np.sin(TURN)]) / 2**0.5
+MODES = (np.full((4, 1), 0.5), WAVES, np.cos(2 * TURN) / 2)
+"""The constant, the cosine and sine of one period, and the cosine of two, at four points."""
 rbf, wide = literal.rbf(1.0), literal.rbf(2.0)
 given = literal.given(cases.B)
 conditional = literal.conditional_covariance(0.1)
@@ -198,16 +216,7 @@ CASES = {
         data=two_channels, coupled=tuple(np.linalg.eigh(CHANNELS)[1].T),
     ),
     "shifts": Case(
-        RBF(3.0), terms((literal.rbf(3.0), literal.identity)), data=rings, images=SHIFTS,
-        params={"symmetries": ("shift:x",)},
-    ),
-    "mirrors": Case(
-        RBF(3.0) * Covariance(), terms((literal.rbf(3.0), literal.covariance)), data=rings,
-        images=MIRROR, params={"symmetries": ("mirror:x",)},
-    ),
-    "mirrors, local": Case(
-        Local(RBF(2.0), width=1.0, floor=0.1), local, data=rings, images=MIRROR,
-        params={"symmetries": ("mirror:x",)},
+        ShiftEquivariant(RBF(3.0)), equivariant, data=rings, sets=MODES, steady=MODES[0]
     ),
 }  # fmt: skip
 
@@ -266,7 +275,6 @@ class Posed:
         self.weights, self.groups = weights, groups
         self.w = np.ones(N) if weights is None else weights
         self.labels = np.arange(N) if groups is None else groups
-        self.all_labels = np.tile(self.labels, max(1, len(case.images)))
         self.V = self.Y.reshape(N, -1)
         if case.output is not None:
             self.V = literal.coordinates(literal.rbf(case.output)(self.V, self.V))
@@ -312,26 +320,15 @@ class Posed:
         q = self.dense.q
         if self.case.coupled is not None:
             return [np.kron(np.eye(q // len(d)), d[:, None]) for d in self.case.coupled]
+        if self.case.sets is not None:
+            return list(self.case.sets)
         return [direction[:, None] for direction in self.dense.directions().T]
 
     @cached_property
     def dense(self) -> Dense:
-        """The reference; images are further pairs, at a ridge as many times as large."""
-        number = max(1, len(self.case.images))
-        if self.case.images:
-            self = replace_data(self)
+        """The reference."""
         G, G_new, prior = self.case.grams(self)
-        return Dense(G, G_new, prior, self.V, self.w, number * self.alpha, self.intercept, N)
-
-
-def replace_data(posed: Posed) -> Posed:
-    """The same with images of all pairs as further pairs."""
-    more = copy(posed)
-    images = posed.case.images
-    more.X = np.concatenate([act(posed.X) for act in images])
-    more.V = np.concatenate([act(posed.V) for act in images])
-    more.w = np.tile(posed.w, len(images))
-    return more
+        return Dense(G, G_new, prior, self.V, self.w, self.alpha, self.intercept, self.case.steady)
 
 
 PATH = Want(alphas=[ALPHA, 3 * ALPHA], left_out=True)
@@ -364,22 +361,23 @@ class Route:
     error: float = 1e-9
 
     @property
-    def solver(self) -> Solver:
-        """The solver of the name."""
-        return BY_NAME[self.name]
+    def solver(self) -> Solver | None:
+        """The solver of the name; None if the kernel brings its own."""
+        return BY_NAME.get(self.name)
 
     def posed(self, condition: Condition, **data: Any) -> Posed:
         """The case under a condition, factored by this route."""
         condition = replace(condition, grouped=condition.grouped and self.grouped)
 
         def factor(problem: Any) -> Any:
+            if self.solver is None:
+                return problem.kernel.factor(problem, self.want, Cache())
             return self.solver.build(problem, self.want, Cache())
 
         return Posed(CASES[self.case], condition, factor, **data)
 
 
 INFINITE = {"evidence": "infinitely many directions", "density": "infinitely many directions"}
-IMAGES = {"evidence": "would count images", "density": "would count images"}
 PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictions"}
 PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
@@ -414,8 +412,5 @@ ROUTES = {
     ),
     "windows": Route("windows", "shared", error=1e-6),
     "windows, channels": Route("windows", "shared, channels", error=1e-6),
-    "shifts": Route("shifts", "shifts", refuses=IMAGES),
-    "images": Route("images", "mirrors", refuses=IMAGES),
-    "images, shifts": Route("images", "shifts", refuses=IMAGES),
-    "images, local": Route("images", "mirrors, local", refuses=IMAGES),
+    "shifts": Route("shifts", "shifts"),
 }  # fmt: skip

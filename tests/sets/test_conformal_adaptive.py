@@ -8,7 +8,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer._base.errors import NotSupported
 from mercer.kernels import RBF, Labels
 from mercer.metrics import edit_distance, sample_f1
 from mercer.sets.radii import Radii, ShiftedRadii
@@ -53,15 +52,6 @@ def test_flat_noise_is_left_flat(rng):
     plain = ConformalSets(model, kind="band").fit(X, Y).sizes(X).mean()
     residual = ConformalSets(model, kind="band", scale="residual").fit(X, Y).sizes(X).mean()
     assert residual < 1.1 * plain
-
-
-@pytest.mark.parametrize("symmetries", [("shift:x",), ("mirror:x",)])
-def test_left_out_deviations_of_symmetric_models_are_refused(symmetries, rng):
-    X = rng.normal(size=(12, 4))
-    model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=symmetries)
-    sets = ConformalSets(model, 0.8, calibration="jackknife+", scale="posterior")
-    with pytest.raises(NotSupported, match='the model has symmetries.*calibration="split"'):
-        sets.fit(X, X**2)
 
 
 def test_posterior_radii_are_in_proportion_to_the_deviation(rng):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import mercer
-from mercer import KernelDependency, KernelDependencyCV
+from mercer import KernelDependency
 from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
 from mercer.kernels import RBF, Labels, Linear, Spectrum
@@ -377,14 +377,3 @@ def test_what_is_no_stream(pairs):
         KernelDependency(Linear()).fit([pairs], groups=np.arange(150))
     with pytest.raises(ValueError, match="got 150 inputs and 149 outputs"):
         Stream(pairs[0], pairs[1][1:])
-
-
-@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
-def test_symmetries_are_refused(Model):
-    X = np.random.default_rng(0).normal(size=(20, 4))
-    model = Model(Linear(), symmetries=("shift:x",))
-    with pytest.raises(ValueError, match="streams have no .* symmetries"):
-        model.fit([(X, X)])
-    if Model is KernelDependency:
-        with pytest.raises(ValueError, match="streams have no .* symmetries"):
-            model.fit(X, np.roll(X, 1, axis=1)).partial_fit(X, X)

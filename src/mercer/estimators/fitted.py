@@ -123,8 +123,8 @@ class Fitted:
         problem = replace(self.problem, labels=labels)
         want = replace(self.want, moves=self.want.moves or moves)
         made = Fitted(problem, want, self.alpha, self.flat)
-        kept, same = self.kept, np.array_equal(labels, self.problem.left_out_labels)
-        if kept is not None and kept.has_closed_forms and (same or kept.images is None):
+        kept = self.kept
+        if kept is not None and kept.has_closed_forms:
             made.keep("factorization", replace(kept, problem=problem), kept.nbytes)
         return made
 

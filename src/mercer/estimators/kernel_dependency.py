@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 
 from sklearn.utils.metaestimators import available_if
 
@@ -60,11 +59,6 @@ class KernelDependency(RidgeEstimator):
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
         memory, as `plan` reports.
-    symmetries : sequence of str, default=None
-        What may be done to input and output fields together, such as ``("shift:x",)``,
-        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``. Every pair is learnt
-        with its images, which are left out and scored as one. Symmetries that increase left-out
-        errors are refused. Axes are called x; y, x; or z, y, x unless the kernels have `Fields`.
 
     Attributes
     ----------
@@ -104,7 +98,6 @@ class KernelDependency(RidgeEstimator):
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
     solver: str | BlockConjugateGradient = "auto"
-    symmetries: Sequence[str] | None = None
 
     @on_fresh_state
     def fit(
@@ -140,12 +133,11 @@ class KernelDependency(RidgeEstimator):
 
     def _choices(self) -> Choices:
         """Return the parameters of the model as lists of one entry."""
-        left_out = self._needs_left_out or self.symmetries is not None
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
             [self.decoder],
-            Want([positive_alpha(self.alpha)], left_out, solver=self.solver),
+            Want([positive_alpha(self.alpha)], self._needs_left_out, solver=self.solver),
         )
 
     # -- streams ------------------------------------------------------------------------------

@@ -77,8 +77,6 @@ class KernelDependencyCV(RidgeEstimator):
     nested : int, default=None
         The number of folds for an unbiased score: on each, the whole choice is repeated without
         the fold, which costs one fit. None for no such score.
-    symmetries : sequence of str, default=None
-        As in `KernelDependency`.
     search : {"grid", "gradient"}, default="grid"
         "grid" for the given kernels. With "gradient" the continuous parameters of each scalar
         kernel are first learnt as by `mercer.tune`, with the identity as operator (the penalised
@@ -147,7 +145,6 @@ class KernelDependencyCV(RidgeEstimator):
     verbose: bool = False
     solver: str | BlockConjugateGradient = "auto"
     nested: int | None = None
-    symmetries: Sequence[str] | None = None
     search: str = "grid"
     restarts: int = 0
 

@@ -211,7 +211,7 @@ class Posterior:
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Return n random draws of the function g at all inputs jointly."""
         problem, found = self._fitted_model.problem, self.factorization
-        alone = problem.kernel.separable and problem.symmetry is None and len(found.parts) == 1
+        alone = problem.kernel.separable and len(found.parts) == 1
         if not alone or found.coupled:
             raise NotSupported(
                 f"draws are for a scalar kernel times an operator, not {problem.kernel}."

@@ -31,7 +31,6 @@ from .left_out_points import LeftOutPoints
 from .on_grid import predict_on
 from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .posterior import Posterior
-from .refuse_symmetries import check_symmetries, symmetry_of
 from .selective import confidence_of
 
 
@@ -46,7 +45,6 @@ class RidgeEstimator(LeftOutPoints):
     fit_intercept: bool
     decoder: Any
     solver: Any
-    symmetries: Any = None
 
     fitted_: Fitted
     posterior_: Posterior
@@ -196,9 +194,6 @@ class RidgeEstimator(LeftOutPoints):
             for kernel in group:
                 if kernel.separable:
                     kernel = Separable(inputs.kernel, kernel.separated().operator)
-                symmetry = None
-                if self.symmetries is not None:
-                    symmetry = symmetry_of(self.symmetries, kernel, outputs, pairs.given)
                 yield Problem(
                     inputs,
                     outputs,
@@ -207,7 +202,6 @@ class RidgeEstimator(LeftOutPoints):
                     pairs.labels,
                     pairs.weights,
                     pairs.given,
-                    symmetry=symmetry,
                 )
 
     # -- streams ------------------------------------------------------------------------------
@@ -238,10 +232,10 @@ class RidgeEstimator(LeftOutPoints):
         """
         self._check_parameters()
         learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
-        if learnt or unlabelled is not None or self.symmetries is not None:
+        if learnt or unlabelled is not None:
             raise ValueError(
-                "streams have no unlabelled inputs or symmetries, nor a choice "
-                "between learnt operators, which need all pairs at once: pass X and y as arrays."
+                "streams have no unlabelled inputs, nor a choice between learnt operators, which "
+                "need all pairs at once: pass X and y as arrays."
             )
 
     # -- solutions ----------------------------------------------------------------------------
@@ -251,19 +245,17 @@ class RidgeEstimator(LeftOutPoints):
     ) -> None:
         """Solve at the ridge alpha, store the fitted attributes, and calibrate the decoder."""
         problem = factorization.problem
-        if problem.symmetry is not None:
-            check_symmetries(factorization, alpha, want)
         solution = factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
         self.input_kernel_ = solution.kernel.inputs
         self.n_iter_, self.residual_ = solution.n_iter, solution.residual
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
         if problem.inputs.features is not None or problem.outputs.features is not None:
-            # Keep what was drawn for the problem (with its images), and no coordinates.
-            sides, solved = (problem.inputs, problem.outputs), factorization.augmented
-            drawn = solved.inputs.fitted_map, solved.outputs.fitted_map
-            fixed = [replace(own, fitted=map) for own, map in zip(sides, drawn, strict=True)]
-            problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
+            # Keep what was drawn for the problem, and no coordinates.
+            inputs, outputs = problem.inputs, problem.outputs
+            inputs = replace(inputs, fitted=inputs.fitted_map)
+            outputs = replace(outputs, fitted=outputs.fitted_map)
+            problem = replace(problem, inputs=inputs, outputs=outputs)
         solver = "auto" if want.solver == "cholesky" else want.solver  # which leaves nothing out
         want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)

@@ -18,7 +18,7 @@ from .._base.checks import must
 
 FOLDERS = (
     "spaces", "kernels", "features", "operators", "solvers", "sources", "decoders",
-    "estimators", "sets", "sequences", "embedding", "tables", "auto", "problem", "_base",
+    "estimators", "sets", "fields", "sequences", "embedding", "tables", "auto", "problem", "_base",
 )  # fmt: skip
 """Folders and modules with parts of models; nothing else is imported for a file."""
 _REGISTERED: dict[str, type] = {}

@@ -71,11 +71,10 @@ class PosteriorScale:
         """
         model, problem, posterior = self.view.model, fitted.problem, fitted.posterior()
         parts, alpha = posterior.factorization, fitted.alpha
-        if parts.coupled or problem.symmetry is not None:
-            reason = f"{problem.kernel} couples all output components"
+        if parts.coupled:
             raise NotSupported(
-                f"{reason if parts.coupled else 'the model has symmetries'}: left-out models have "
-                'no standard deviations then. Use calibration="split", or scale="flat".'
+                f"{problem.kernel} couples output components: left-out models have no standard "
+                'deviations then. Use calibration="split", or scale="flat".'
             )
         X = model._check_inputs(model.input_kernel_, X, reset=False)
         hats = parts.weights_along(problem.inputs.items, alpha)

@@ -132,9 +132,6 @@ class Factorization:
         The output directions of all parts, in output coordinates.
     join
         A function that combines the fitted maps of several parts into one; None for a single part.
-    images
-        The problem with symmetric images (transformed copies) of all pairs as further pairs; None
-        without symmetries.
     method
         The method that solves a problem without parts; None if there are parts.
 
@@ -155,24 +152,9 @@ class Factorization:
     parts: Sequence[Part]
     basis: Basis = field(default_factory=Basis)
     join: Callable[[list[FittedMap]], FittedMap] | None = None
-    images: Problem | None = None
     method: SolutionMethod | None = None
 
     # -- parts and directions ----------------------------------------------------------------------
-
-    @property
-    def augmented(self) -> Problem:
-        """The problem with symmetric images as further examples, if there are any."""
-        return self.problem if self.images is None else self.images
-
-    @property
-    def copies(self) -> int:
-        """The number of images of a pair, with the pair itself.
-
-        A map with the symmetry has the same loss on all images, so that the ridge is multiplied by
-        this number to keep its meaning.
-        """
-        return 1 if self.images is None else self.images.n // self.problem.n
 
     def _parts_at(self, ridge: float | None) -> Iterator[Part]:
         """Yield the parts, factored for this ridge alone if that is faster; None for all ridges."""
@@ -207,7 +189,7 @@ class Factorization:
         """Return the fitted map g for the ridge parameter `alpha`."""
         if self.method is not None:
             return self.method.solution(alpha)
-        ridge, mean, weights = self.copies * alpha, self.output_rows.mean, self._weights(alpha)
+        mean, weights = self.output_rows.mean, self._weights(alpha)
         if (
             self.output_rows.rows is None
             and isinstance(weights, DualWeights)
@@ -216,9 +198,9 @@ class Factorization:
             return Solution(PointMap(weights, None, self.output_rows.frame, weights), self.kernel)
         if self.join is None:
             (part,) = self.parts
-            map, explained = part.spectrum.solve(part, ridge, self.basis.Q)
+            map, explained = part.spectrum.solve(part, alpha, self.basis.Q)
         else:
-            map, explained = self.join([part.spectrum.solve(part, ridge) for part in self.parts])
+            map, explained = self.join([part.spectrum.solve(part, alpha) for part in self.parts])
         offset = None if mean is None else mean - explained
         return Solution(PointMap(map, offset, self.output_rows.frame, weights), self.kernel)
 
@@ -227,16 +209,14 @@ class Factorization:
         problem = self.problem
         if problem.gathered is not None:
             return NoWeights()
-        special = problem.inputs.features or problem.symmetry
-        if problem.kernel.separable and not special and problem.kernel.operator.uniform:
+        exact = problem.inputs.features is None
+        if problem.kernel.separable and exact and problem.kernel.operator.uniform:
             return DualWeights.of(problem, alpha)
         return LeastWeights(self.output_rows.frame, problem.outputs.items)
 
     # -- left out ------------------------------------------------------------------------------
 
-    def left_out(
-        self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
-    ) -> Iterator[LeftOut]:
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Yield the left-out predictions of all training examples for each ridge parameter.
 
         Parameters
@@ -245,20 +225,15 @@ class Factorization:
             The ridge parameters.
         averaged
             Whether to replace leverages by their mean, as in generalised cross-validation.
-        shared
-            Whether to use the spectra for several ridges, which may have a lower rank, also for a
-            single ridge, so that the results can be compared.
         """
         if self.output_rows.rows is None:
             yield from self._spanned_left_out(alphas, averaged)
             return
-        for alpha, E in zip(alphas, self.residuals(alphas, averaged, shared), strict=True):
+        for alpha, E in zip(alphas, self.residuals(alphas, averaged), strict=True):
             lengths = namespace(E).sum(E * E, axis=1)
             yield LeftOut(alpha, lengths, partial(self._left_out_points, E))
 
-    def residuals(
-        self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
-    ) -> Iterator[Array]:
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
         """Yield outputs minus left-out predictions for each alpha, as arrays (n, directions).
 
         The parameters are those of `left_out`.
@@ -266,21 +241,19 @@ class Factorization:
         if self.method is not None:
             yield from self.method.residuals(alphas)
             return
-        ridges = [self.copies * alpha for alpha in alphas]
         if averaged:
-            yield from map(self._averaged_residuals, ridges)
+            yield from map(self._averaged_residuals, alphas)
             return
-        for columns in zip(*self._residual_paths(ridges, shared), strict=True):
-            E = self.output_rows.unweighted(self._join_along_directions(list(columns)))
-            yield E[: self.problem.n, :]
+        for columns in zip(*self._residual_paths(alphas), strict=True):
+            yield self.output_rows.unweighted(self._join_along_directions(list(columns)))
 
-    def _residual_paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
+    def _residual_paths(self, ridges: Sequence[float]) -> list[Any]:
         """Return the left-out residuals of each part for all ridges, computed in parallel."""
 
         def work(i: int) -> Any:
             """Return the residuals of part i, one row per example."""
             part = self.parts[i]
-            part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
+            part = part.at_ridge(ridges[0]) if len(ridges) == 1 else part
             path = map(part.slots.join, self._left_out_errors(part, ridges))
             return path if len(self.parts) == 1 else list(path)
 
@@ -291,7 +264,7 @@ class Factorization:
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
         """Yield the left-out residuals of all rows of one part for each ridge."""
-        groups = part.group_labels(self.augmented)
+        groups = part.group_labels(self.problem)
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is None or part.component_means is None:
             return path
@@ -307,12 +280,12 @@ class Factorization:
             size = part.multiplicity * R.shape[1] * part.counted_rows
             entries, degrees = entries + size, degrees + size * part.mean_residual_leverage(rest)
         E = self.output_rows.unweighted(self._join_along_directions(residuals))
-        return E[: self.problem.n, :] / (degrees / entries)
+        return E / (degrees / entries)
 
     def _left_out_points(self, E: Array) -> Embedding:
         """Return the left-out predictions as points, given residuals E along the directions."""
         problem, folds = self.problem, None if self.method is None else self.method.folds
-        V = self.output_rows.coordinates[: problem.n, :] - self.basis.to_coordinates(E)
+        V = self.output_rows.coordinates - self.basis.to_coordinates(E)
         labels = problem.left_out_labels if folds is None else folds
         return Embedding(V, self.output_rows.frame, labels, problem.decoder_inputs)
 
@@ -335,16 +308,15 @@ class Factorization:
         change for the group G of an example is Σ_{i∈G} w_i(x) e_i, with weights w and left-out
         residuals e. The model without G predicts g(x) minus this change.
         """
-        ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
-        parts = list(self._parts_at(ridge))
-        errors = [next(self._left_out_errors(part, [ridge])) for part in parts]
-        labels = self.augmented.left_out_labels
-        group_numbers = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
+        n, parts = self.problem.n, list(self._parts_at(alpha))
+        errors = [next(self._left_out_errors(part, [alpha])) for part in parts]
+        labels = self.problem.left_out_labels
+        group_numbers = np.unique(labels, return_inverse=True)[1].reshape(-1)
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.output_rows.rows.shape[1]))):
             projected = [part.spectrum.project_inputs(sliced(X, rows)) for part in parts]
             changes = [
-                self._changes_of_part(part, Z, e, ridge)
+                self._changes_of_part(part, Z, e, alpha)
                 for part, Z, e in zip(parts, projected, errors, strict=True)
             ]
             D = self._join_blocks_in_coordinates(changes)
@@ -363,21 +335,21 @@ class Factorization:
         return found if order is None else [found[j] for j in order]
 
     def _changes_of_part(
-        self, part: Part, projected: ProjectedInputs, e: Array, ridge: float
+        self, part: Part, projected: ProjectedInputs, e: Array, alpha: float
     ) -> Array:
         """Return the changes of g(x) along the directions of one part when each group is left out.
 
         The shape is (inputs, groups, directions); e holds the left-out residuals, as in `moves`.
         """
-        xp, labels = namespace(e), self.augmented.left_out_labels
-        if part.has_weights and self.augmented.groups is None:
+        xp, labels = namespace(e), self.problem.left_out_labels
+        if part.has_weights and self.problem.groups is None:
             directions = range(1 if part.equal_eigenvalues else e.shape[1])
-            W = xp.stack([part.weights(projected.Z, ridge, j) for j in directions], axis=-1)
+            W = xp.stack([part.weights(projected.Z, alpha, j) for j in directions], axis=-1)
             return W * e[None, :, :]
         owners = labels[part.slots.owners]
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
         return xp.stack(
-            [part.prediction_change(projected, rows, take(e, rows), ridge) for rows in members],
+            [part.prediction_change(projected, rows, take(e, rows), alpha) for rows in members],
             axis=1,
         )
 
@@ -394,8 +366,7 @@ class Factorization:
         weights w(x) of g(x) on the training outputs T, the model without the set S predicts
         g(x) - w_S(x) (I - H_SS)⁻¹ (T - HT)_S: one small linear system for each distinct set.
         """
-        ridge = self.copies * alpha
-        parts, map = list(self._parts_at(ridge)), self.solve(alpha).points
+        parts, map = list(self._parts_at(alpha)), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
             """Return the predictions at X, each without its set of training examples."""
@@ -403,24 +374,23 @@ class Factorization:
             if not len(some):
                 return Embedding(G, map.frame)
             removed = self._join_in_coordinates(
-                [self._removed_contributions(part, X, sets, some, ridge) for part in parts]
+                [self._removed_contributions(part, X, sets, some, alpha) for part in parts]
             )
             return Embedding(put(G + 0.0, some, take(G, some) - removed), map.frame)
 
         return points
 
     def _removed_contributions(
-        self, part: Part, X: Items, sets: Sequence[np.ndarray], some: np.ndarray, ridge: float
+        self, part: Part, X: Items, sets: Sequence[np.ndarray], some: np.ndarray, alpha: float
     ) -> Array:
         """Return the contributions of left-out examples to the predictions at `some` inputs X."""
-        projected, n = part.spectrum.project_inputs(X).select(some), self.problem.n
+        projected = part.spectrum.project_inputs(X).select(some)
         found, order = [], []
         for examples, inputs in distinct_sets([sets[int(t)] for t in some]):
-            images = np.concatenate([examples + n * i for i in range(self.copies)])
-            rows = part.slots.of_items(images)
-            e = LeaveOneOut(part).solve_groups(None, [ridge], rows[None, :])[0, :, :]
+            rows = part.slots.of_items(examples)
+            e = LeaveOneOut(part).solve_groups(None, [alpha], rows[None, :])[0, :, :]
             e = e + part.unknown_constants(part.slots.owners, rows)
-            found.append(part.prediction_change(projected.select(inputs), rows, e, ridge))
+            found.append(part.prediction_change(projected.select(inputs), rows, e, alpha))
             order.append(inputs)
         return take(concatenated(found), np.argsort(np.concatenate(order)))
 
@@ -432,16 +402,14 @@ class Factorization:
         Parts are processed one after the other, because together they may exceed the memory.
         """
         self._require_coordinates("variances")
-        ridge = self.copies * alpha
-        found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at(ridge)]
+        found = [part.spectrum.unit_variance(part.b, X, alpha) for part in self._parts_at(alpha)]
         return self.basis.per_direction(self.basis.join(found))
 
     def variance_function(self, alpha: float) -> UnitVariances:
         """Return a function of inputs that computes `variance` at this alpha and can be saved."""
-        ridge = self.copies * alpha
-        parts = list(self._parts_at(ridge))
+        parts = list(self._parts_at(alpha))
         spectra, b = [part.spectrum.without_training_rows() for part in parts], [p.b for p in parts]
-        return UnitVariances(spectra, b, ridge, self.basis)
+        return UnitVariances(spectra, b, alpha, self.basis)
 
     def noise(self, alpha: float) -> float:
         """Return the noise variance that maximises the evidence (REML with an intercept).
@@ -449,9 +417,9 @@ class Factorization:
         A pair counts as often as its sample weight says.
         """
         self._require_coordinates("variances")
-        ridge, misfit, number = self.copies * alpha, 0.0, 0.0
-        for part in self._parts_at(ridge):
-            misfit += part.multiplicity * part.misfit(ridge)
+        misfit = number = 0.0
+        for part in self._parts_at(alpha):
+            misfit += part.multiplicity * part.misfit(alpha)
             number += part.multiplicity * self._free_rows(part) * part.shape[1]
         return misfit / number
 
@@ -469,9 +437,9 @@ class Factorization:
         """Return the noise variance of each output direction, estimated from left-out residuals."""
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
-        ridge, found = self.copies * alpha, []
-        for part in self._parts_at(ridge):
-            noise = noise_and_log_dets(part, self.augmented, ridge)[0]
+        found = []
+        for part in self._parts_at(alpha):
+            noise = noise_and_log_dets(part, self.problem, alpha)[0]
             found.append(np.tile(noise, part.slots.width)[None, :])
         return self.basis.noise_per_direction(self.basis.join(found)[0])
 
@@ -531,8 +499,6 @@ class Factorization:
     def _require_likelihood(self, name: str) -> None:
         """Raise NotSupported if the likelihood `name` ("evidence", ...) is not well defined."""
         outputs = self.problem.outputs
-        if self.problem.symmetry is not None:
-            raise NotSupported(f"the {name} would count images of a pair as pairs of their own.")
         if self.output_rows.rows is None or (
             outputs.kernel.features is None
             and outputs.features is None
@@ -557,8 +523,8 @@ class Factorization:
 
     @property
     def coupled(self) -> bool:
-        """Whether directions have no weights on examples; true for a `SolutionMethod` alone."""
-        return self.method is not None or not self.parts[0].has_weights
+        """Whether directions have no weights on examples of their own."""
+        return self.method is not None or self.basis.couples or not self.parts[0].has_weights
 
     @property
     def scale(self) -> float:

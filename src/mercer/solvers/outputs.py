@@ -84,6 +84,8 @@ class Basis:
 
     Q: Array | None
     order: np.ndarray | None = None
+    couples = False
+    """Whether parts couple real directions, those of a complex Fourier mode."""
 
     def __init__(self, Q: Array | None = None, order: np.ndarray | None = None):
         self.Q, self.order = Q, order

@@ -12,12 +12,10 @@ from .by_direction import by_direction, directions_refusal
 from .coupled import conjugate_gradient_refusal, coupled, coupled_refusal
 from .exact import cholesky, spectral
 from .factorization import Factorization
-from .images import image_refusal, images
 from .low_rank import low_rank
 from .outputs import Cache
 from .refit import refit
 from .shared import shared, shared_refusal
-from .shifts import shift_refusal, shifts
 from .streamed import stream_refusal, streamed
 
 
@@ -60,14 +58,12 @@ SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
 REFIT = Solver("refit", refit, requested_by=("spectral",))
-SHIFTS = Solver("shifts", shifts, shift_refusal)
-IMAGES = Solver("images", images, image_refusal)
 WINDOWS = Solver("windows", shared, shared_refusal)
 BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
+    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, WINDOWS, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
@@ -79,8 +75,6 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
     kernel, features = problem.kernel, problem.inputs.features
     if problem.gathered is not None:
         return (STREAMED,)
-    if problem.symmetry is not None:
-        return SHIFTS, IMAGES
     if kernel.over_windows:
         return (WINDOWS,)
     if not kernel.separable:

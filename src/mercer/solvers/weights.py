@@ -188,7 +188,7 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
     """
     if isinstance(points.frame, SpanFrame):
         return points
-    plain = problem.gathered is None and problem.symmetry is None
+    plain = problem.gathered is None
     uniform = problem.kernel.operator.uniform if plain and problem.kernel.separable else None
     if uniform and problem.inputs.features is None:
         return replace(points, weigh=partial(left_out_weights, problem, alpha))
