@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
 import zipfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from .. import __version__
 from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
+from .._base.zipped import read_member, read_npy
 
 FORMAT = 4
 """The only format that is read and written; raised when the meaning of a file changes."""
@@ -81,17 +81,20 @@ class Archive:
         nodes = self.limits.nodes
         too_many = f"it holds more than {nodes} values"
         must(self._file.getinfo(TREE).file_size <= TREE_BYTES * nodes, too_many)
-        text = self._file.read(TREE)
+        text = read_member(self._file, TREE)
         must(sum(text.count(sign) for sign in (b"{", b"[", b",")) <= SIGNS * nodes, too_many)
         return text
 
     def array(self, number: int) -> np.ndarray:
         """Return the array with the given number, after checking its SHA-256 digest."""
         name = f"arrays/{int(number)}.npy"
-        data = self._file.read(name)
+        data = read_member(self._file, name)
         digest = hashlib.sha256(data).hexdigest()
         must(digest == self._digests[name], f"the array {name} is not the one that was saved")
-        return _read_array(data, name)
+        found = read_npy(data, name)
+        plain = found.dtype.kind in "biufcSUmM" and found.dtype.isnative
+        must(plain, f"the array {name} has dtype {found.dtype}")
+        return found
 
 
 def _check_format(tree: dict) -> None:
@@ -103,23 +106,6 @@ def _check_format(tree: dict) -> None:
         again = f"read it with {writer}, or fit the model again and save it"
         way_out = "upgrade mercer" if newer else again
         raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
-
-
-def _read_array(data: bytes, name: str) -> np.ndarray:
-    """Return the array of the NPY bytes `data`, after checking its header."""
-    buffer = io.BytesIO(data)
-    major, minor = np.lib.format.read_magic(buffer)
-    header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
-    shape, _, dtype = header(buffer)
-    must(not dtype.hasobject, f"the array {name} is a pickle, which is never read")
-    must(dtype.kind in "biufcSUmM" and dtype.isnative, f"the array {name} has dtype {dtype}")
-    must(
-        all(size >= 0 for size in shape)
-        and math.prod(shape) * dtype.itemsize == len(data) - buffer.tell(),
-        f"the array {name} is not as large as it claims",
-    )
-    buffer.seek(0)
-    return np.load(buffer, allow_pickle=False)
 
 
 def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:

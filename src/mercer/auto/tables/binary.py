@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import require
+from ..._base.zipped import check_members, read_member, read_npy
 from .content import check_unpacked
 from .separated import table_of_rows
 from .table import BadTable, Table, check_unique_names
@@ -22,8 +23,9 @@ def read_npz(data: bytes, name: str) -> Table:
     """Return the table in an NPZ file: each array is a column, and all have the same length."""
     try:
         _check_zip(data, name, "write it with numpy.savez, not savez_compressed")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            members = [key for key in file.namelist() if key.endswith(".npy")]
+            arrays = {key[:-4]: read_npy(read_member(file, key), key) for key in members}
     except BadTable:
         raise
     except Exception as problem:  # zip, zlib and numpy each have their own
@@ -51,12 +53,12 @@ def read_npz(data: bytes, name: str) -> Table:
 
 
 def _check_zip(data: bytes, name: str, way_out: str) -> None:
-    """Raise an error for a zip file that unpacks to far more than its size.
+    """Raise an error for a zip file that claims to unpack to far more than its size.
 
     `way_out` is the advice in the message.
     """
-    with zipfile.ZipFile(io.BytesIO(data)) as members:
-        size = sum(member.file_size for member in members.infolist())
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        size = sum(member.file_size for member in file.infolist())
     check_unpacked(name, size, len(data), way_out)
 
 
@@ -119,6 +121,7 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
     require("openpyxl", "excel")
     try:
         _check_zip(data, name, "save it as CSV")
+        check_members(zipfile.ZipFile(io.BytesIO(data)))  # openpyxl reads them to their end
         sheets = _read_sheets(data, sheet, name)
     except (BadTable, MemoryError):
         raise
