@@ -12,12 +12,12 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import mercer
-from hostile import zoo
+from hostile import impossible, zoo
 from hostile.fuzz import drawn, fuzz
 from hostile.mutations import Members
 from mercer import KernelDependency, SequenceTransducer
 from mercer.decoders import NGramPath
-from mercer.estimators import ForestDependency
+from mercer.estimators import ForestDependency, MissingTargets
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Kernel, Spectrum, Tanimoto
 from mercer.persistence import archive
@@ -27,12 +27,42 @@ COUNT = int(os.environ.get("MERCER_FUZZ", "400"))
 SEED = int(os.environ.get("MERCER_FUZZ_SEED", "0"))
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, few_trees):
+    """A folder with the files of models, of every ninth wrapped kernel, and inputs of each."""
+    folder = tmp_path_factory.mktemp("models")
+    zoo.write(folder, every=9)
+    return folder
+
+
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="measures memory by /proc")
-def test_mutations_of_every_model(tmp_path, few_trees):
-    zoo.write(tmp_path, every=9)
-    outcomes, failures, most = fuzz(tmp_path, drawn(tmp_path, COUNT, SEED), SEED)
+def test_mutations_of_every_model(models):
+    outcomes, failures, most = fuzz(models, drawn(models, COUNT, SEED), SEED)
     assert not failures, failures[:5]
     assert outcomes["refused"] > 0.2 * COUNT, (outcomes, most)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_impossible_numbers_are_refused_or_change_no_answer(models):
+    nightly = "MERCER_NIGHTLY" in os.environ
+    outcomes = impossible.tried(models, impossible.MUTATIONS if nightly else impossible.SAMPLE)
+    assert outcomes.keys() <= {"refused", "same"}, outcomes
+    assert outcomes["refused"] > outcomes["same"]
+
+
+def test_columns_of_missing_targets_are_a_permutation(tmp_path):
+    X, y = np.linspace(0, 1, 12)[:, None], np.random.default_rng(0).normal(size=(12, 3))
+    y[::3, 1:] = np.nan
+    path = mercer.save(MissingTargets(KernelDependency(RBF(1.0))).fit(X, y), tmp_path / "model")
+    file = Members(path.read_bytes())
+    (name,) = (name for name in file.arrays if file.array(name).tolist() == [1, 2])
+    for wrong in ([0, 1], [1, 1], [1, 3], [-1, 1], [1.0, 2.0]):
+        file.put(name, np.array(wrong))
+        path.write_bytes(file.packed()[0])
+        refused(path, "PatternMap: columns")
+    file.put(name, np.array([1]))
+    path.write_bytes(file.packed()[0])
+    fails(path, X)
 
 
 # -- files made by hand -------------------------------------------------------------------------

@@ -133,3 +133,11 @@ def offsets(
     rising = len(value) > 0 and value[0] == 0 and value[-1] == end and (np.diff(value) >= 0).all()
     must(rising, f"{name} must rise from 0 to {end}")
     return value
+
+
+def permutation(value: Any, name: str) -> np.ndarray:
+    """Return an array after checking that it has each of the integers 0, …, n - 1 once."""
+    size = len(value) if isinstance(value, np.ndarray) and value.ndim == 1 else 0
+    indices(value, name, 0, max(size, 1))
+    must(len(np.unique(value)) == size, f"{name} must have each integer below {size} once")
+    return value

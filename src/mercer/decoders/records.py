@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, host
+from .._base.checks import Limits, indices, must, permutation
 from .._base.parameters import parameters
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Explicit
@@ -42,6 +43,12 @@ class Field:
     def kernel(self) -> Kernel:
         """The fitted kernel on the values of the field."""
         return self.on.inner
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded field: its columns rise, so that none is there twice."""
+        if self.columns is not None:
+            indices(self.columns, "columns", 0, limits.size)
+            must((np.diff(self.columns) > 0).all(), "columns must rise")
 
     def values(self, records: Items) -> Items:
         """Return the values of this field in the records as items for its kernel."""
@@ -82,6 +89,14 @@ def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
     return fields
 
 
+def check_fields(fields: Any) -> None:
+    """Raise `DamagedModel` unless each column of the features of records is in one field."""
+    must(isinstance(fields, dict), "fields must be a dictionary")
+    columns = [field.columns for field in fields.values() if field.columns is not None]
+    if columns:
+        permutation(np.concatenate(columns), "columns of all fields")
+
+
 @parameters
 class PerField(Decoder):
     """A decoder of records that decodes every field with its own decoder.
@@ -107,6 +122,11 @@ class PerField(Decoder):
     """
 
     decoders: Mapping[Any, Decoder] | None = None
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded decoder: each column belongs to one field."""
+        if "fields_" in vars(self):
+            check_fields(self.fields_)
 
     def fit(self, kernel: Kernel, y: Items) -> PerField:
         """Fit the decoder of each field to the training values of that field."""

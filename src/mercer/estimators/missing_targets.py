@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host, take
+from .._base.checks import Limits, array, must, permutation
 from .._base.parameters import parameters
 from ..decoders import Decoder, PerField
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
@@ -186,6 +187,13 @@ class PatternMap(FeatureMap):
         self.maps = maps
         self.columns = columns
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded map: every coordinate belongs to one model."""
+        must(isinstance(self.columns, list) and self.columns, "columns must be a list of arrays")
+        for own in self.columns:
+            array(own, "columns", np.int64, None)
+        permutation(np.concatenate(self.columns), "columns")
+
     @classmethod
     def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
         """Return the joined map of fitted models; models[i] predicts coordinates columns[i]."""
@@ -196,7 +204,9 @@ class PatternMap(FeatureMap):
         """Return all predicted output coordinates, one row for each input."""
         found = np.empty((count(A), sum(map(len, self.columns))))
         for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
-            found[:, own] = _feature_coordinates(map_(kernel.check(A, "X")))
+            predicted = _feature_coordinates(map_(kernel.check(A, "X")))
+            must(predicted.shape[1] == len(own), "columns do not belong to the maps")
+            found[:, own] = predicted
         return found
 
     def weights(self, X: Items, C: Array) -> Array:

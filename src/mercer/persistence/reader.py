@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,24 @@ from sklearn.base import BaseEstimator
 from .._base.arrays import object_array
 from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
+from ..kernels import Kernel
 from ..kernels.networks import with_weights
+from ..spaces import Rankings
 from .archive import RefusedModel
 from .creation import create_part
 from .parts import part_type
 
 INTEGER_BITS = 1024
 """The largest number of bits of an integer in a file, such as a label that is a UUID."""
+REPORTS = {"cv_results_", "errors_", "left_out_errors_"}
+"""Names of attributes with tables of scores, which no prediction reads: any number is allowed."""
+SCORES = {"radius", "scores"}
+"""Names of attributes with scores of prediction sets and their quantiles: infinity is allowed."""
+ITEMS = {
+    "X", "candidates", "candidates_", "items", "items_", "landmarks", "landmarks_", "outputs",
+    "outputs_", "sample", "sample_", "y",
+}  # fmt: skip
+"""Names of attributes that hold inputs or outputs, in which NaN may stand for an unknown rank."""
 WIDEST = 2**16
 """The largest number of bytes of one element of a dtype that a file names."""
 
@@ -49,6 +60,8 @@ class Reader:
         self._known: list[tuple[Any, int, int]] = []  # value, and what a reference to it counts
         self._depth = self._nodes = self._values = self._parts = 0
         self._used_arrays: set[int] = set()
+        self._not_finite: list[np.ndarray] = []  # nearly always empty
+        self._unranked = self._custom = False
 
     def read(self, node: Any) -> Any:
         """Return the value that a node of the tree describes."""
@@ -120,6 +133,8 @@ class Reader:
         widths = [size for size in found.shape if size]
         empty = found.size == 0 and math.prod(widths) * found.dtype.itemsize > self.limits.size
         must(not empty, f"array {number} is empty but claims the shape {found.shape}")
+        if found.dtype.kind in "fc" and not np.isfinite(found).all():
+            self._not_finite.append(found)
         return found
 
     def _objects(self, content: list) -> np.ndarray:
@@ -156,6 +171,7 @@ class Reader:
         for part, sorts in ((data, "biufc"), (columns_of, "i"), (starts, "i")):
             plain = isinstance(part, np.ndarray) and part.dtype.kind in sorts and part.ndim == 1
             must(plain, "a sparse matrix must have one array of numbers and two of indices")
+        must(np.isfinite(data).all(), "a sparse matrix holds NaN or infinity")
         kind = getattr(sparse, name.replace(layout, "csr"))
         try:
             matrix = kind((data, columns_of, starts), shape=(rows, columns))
@@ -199,10 +215,33 @@ class Reader:
         kind = part_type(name)
         self._count(0, int(issubclass(kind, BaseEstimator)))
         read = {str(key): self.read(node) for key, node in state.items()}
+        self._custom |= name.startswith("registered:")
         try:
+            if self._not_finite and not name.startswith("registered:"):
+                for attribute, value in read.items():
+                    self._check_finite(attribute, value)
             return create_part(kind, read, self.limits)
         except DamagedModel as problem:
             raise DamagedModel(f"{kind.__name__}: {problem}") from None
+
+    def _check_finite(self, name: str, value: Any) -> None:
+        """Raise an error if arrays in an attribute have NaN or infinity but must not have them."""
+        for A in _arrays_in(value):
+            if name not in REPORTS and any(A is other for other in self._not_finite):
+                ranks = name in ITEMS and _may_be_ranks(A)
+                scores = name in SCORES and not np.isnan(A).any()
+                must(ranks or scores, f"{name} holds NaN or infinity")
+                self._unranked |= ranks
+
+    def check_items(self) -> None:
+        """Raise an error if items hold NaN although no kernel of the model is on rankings.
+
+        In rankings NaN means that a label has no rank. Custom classes may have such items too.
+        """
+        if self._unranked and not self._custom:
+            kernels = [value for value, _, _ in self._known if isinstance(value, Kernel)]
+            ranks = any(isinstance(kernel.space, Rankings) for kernel in kernels)
+            must(ranks, "its items hold NaN, which its kernels refuse")
 
 
 _READERS: dict[str, Any] = {
@@ -222,6 +261,25 @@ _READERS: dict[str, Any] = {
     "network": Reader._network,
     "part": Reader._part,
 }
+
+
+def _arrays_in(value: Any) -> Iterator[np.ndarray]:
+    """Yield the arrays in a value, and in containers in it; not those of parts in it."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = value.ravel().tolist()
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _arrays_in(item)
+
+
+def _may_be_ranks(A: np.ndarray) -> bool:
+    """Return whether the numbers of an array are ranks of labels, of which some have no rank."""
+    known = A[~np.isnan(A)]
+    return A.ndim == 2 and A.shape[1] > 1 and bool((known == np.round(known)).all())
 
 
 def _plain_dtype(text: str) -> np.dtype:

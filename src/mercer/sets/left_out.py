@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, take
-from ..decoders.records import Field, fields_of
+from .._base.checks import Limits
+from ..decoders.records import Field, check_fields, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
@@ -199,6 +200,10 @@ class RecordSets:
     model: Any
     fields: dict[Any, Field]
     sets: dict[Any, LeftOutSets]
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check loaded sets: each column of the features of records belongs to one field."""
+        check_fields(self.fields)
 
     @classmethod
     def of(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, dense, like, namespace, take_columns
+from .._base.checks import Limits, permutation
 from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
 from ..embedding import Frame, OrthonormalFrame
@@ -89,6 +90,11 @@ class Basis:
 
     def __init__(self, Q: Array | None = None, order: np.ndarray | None = None):
         self.Q, self.order = Q, order
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded basis: every direction belongs to one part."""
+        if self.order is not None:
+            permutation(self.order, "order")
 
     def join(self, parts: list[Array]) -> Array:
         """Join arrays, one per part with a column for each of its directions, into one."""

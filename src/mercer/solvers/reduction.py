@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
+from .._base.checks import Limits, permutation
 from .._base.linalg import adjoint, eigh
 
 
@@ -74,6 +75,11 @@ class Reduction:
             R = R / xp.sqrt(xp.sum(R * R, axis=0))
         unchanged = bool((order == np.arange(len(order))).all())
         return cls(roots, R, None if unchanged else order, lightest)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded reduction: every row has one place."""
+        if self.order is not None:
+            permutation(self.order, "order")
 
     def weighted(self, A: Array) -> Array:
         """Return √w ∘ A, the rows of A times the square roots of their weights."""
