@@ -140,11 +140,13 @@ def copy_data(value: Any) -> Any:
         return value  # the items of most lists, returned fast
     if kind is list:
         return [copy_data(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return _copied_array(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        owners = [A for A in (value, value.base) if isinstance(A, np.ndarray)]
+        shared = any(A.flags.writeable for A in owners) and not isinstance(value, np.memmap)
+        return value.copy() if shared else value
     if is_foreign(value):
         return namespace(value).asarray(value, copy=True)
-    if isinstance(value, list | dict | tuple):
+    if isinstance(value, list | dict | tuple | np.ndarray):
         return _copied_collection(value)
     if isinstance(value, set | bytearray) or sparse.issparse(value):
         return value.copy()
@@ -160,17 +162,10 @@ IMMUTABLE = frozenset({str, bytes, bool, int, float, complex, frozenset, type(No
 """Classes of values that need no copy."""
 
 
-def _copied_array(A: np.ndarray) -> np.ndarray:
-    """Return a copy of an array if anybody can write to it; objects in it are copied too."""
-    owners = [part for part in (A, A.base) if isinstance(part, np.ndarray)]
-    if A.dtype == object:
-        return object_array([copy_data(item) for item in A.ravel()]).reshape(A.shape)
-    shared = any(part.flags.writeable for part in owners) and not isinstance(A, np.memmap)
-    return A.copy() if shared else A
-
-
 def _copied_collection(value: Any) -> Any:
-    """Return a copy of a list, dictionary or tuple with copied members, of the same class."""
+    """Return a list, dictionary, tuple or object array of the same class with copied members."""
+    if isinstance(value, np.ndarray):
+        return object_array([copy_data(item) for item in value.ravel()]).reshape(value.shape)
     if isinstance(value, tuple):
         members = [copy_data(item) for item in value]
         if all(new is old for new, old in zip(members, value, strict=True)):
@@ -199,7 +194,8 @@ def _copied_table(table: Any) -> Any:
 
 def is_networkx(graph: Any) -> bool:
     """Return whether a value has the interface of a networkx graph."""
-    return hasattr(graph, "nodes") and hasattr(graph, "adjacency")
+    kind = type(graph)  # not of the object: lazy ones have every attribute
+    return hasattr(kind, "nodes") and hasattr(kind, "adjacency")
 
 
 def _copied_graph(graph: Any) -> Any:

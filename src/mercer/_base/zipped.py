@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-PIECE = 2**20
+UNPACKED_AT_ONCE = 2**20
 
 
 def read_member(file: zipfile.ZipFile, name: str) -> bytes:
@@ -30,7 +30,7 @@ def check_members(file: zipfile.ZipFile) -> None:
     for info in file.infolist():
         length = 0
         with _open_one_byte_longer(file, info.filename) as member:
-            while piece := member.read(PIECE):
+            while piece := member.read(UNPACKED_AT_ONCE):
                 length += len(piece)
         _check_length(info.filename, length, info.file_size)
 
