@@ -27,7 +27,7 @@ def test_which_solver_is_for_which_kernel(data):
         with pytest.raises(ValueError, match="which does not separate: use one of"):
             KernelDependency(CurlFree(), solver=solver).fit(*data)
     with pytest.raises(ValueError, match="which separates: use one of"):
-        KernelDependency(RBF() * Identity(), solver="cg").fit(*data)
+        KernelDependency(RBF() * Identity(), solver="dense").fit(*data)
     with pytest.raises(ValueError, match="or a BlockConjugateGradient, got 'fast'"):
         KernelDependency(CurlFree(), solver="fast").fit(*data)
 

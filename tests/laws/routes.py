@@ -381,7 +381,15 @@ INFINITE = {"evidence": "infinitely many directions", "density": "infinitely man
 PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictions"}
 PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
+BY_PRODUCTS = replace(ONE, solver="cg")
+
 ROUTES = {
+    "iterative": Route("iterative", "identity", BY_PRODUCTS, PRODUCTS),
+    "iterative, covariance": Route("iterative", "covariance", BY_PRODUCTS, PRODUCTS),
+    "iterative, conditional": Route("iterative", "conditional", BY_PRODUCTS, PRODUCTS),
+    "iterative, rbf outputs": Route(
+        "iterative", "rbf outputs, covariance", BY_PRODUCTS, PRODUCTS | INFINITE
+    ),
     "cholesky": Route("cholesky", "identity", ONE),
     "cholesky, rbf outputs": Route(
         "cholesky", "rbf outputs", ONE,

@@ -26,7 +26,8 @@ def solvers(problem):
     if not kernel.separable:
         return ["auto", "dense", BlockConjugateGradient(1e-14)]
     plain = kernel.separated().operator.uniform is not None
-    return ["auto", "spectral", "cholesky"] if plain else ["auto", "spectral"]
+    exact = problem.params.get("features") is None
+    return ["auto", "spectral", *(["cg"] if exact else []), *(["cholesky"] if plain else [])]
 
 
 def point_maps(problem, alpha):

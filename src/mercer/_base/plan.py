@@ -25,6 +25,10 @@ MOMENTS = 4.0
 """The memory peak of a fit on a stream, in matrices of the size of its moments."""
 DEFAULT_RANK = 1000
 """The default rank of a low-rank fit: larger ranks cost much time and improve little."""
+PRODUCT_COLUMNS = 12.0
+"""The memory of conjugate gradients beyond the Gram matrix, in arrays like the outputs."""
+BLOCK_BYTES = 2.0**29
+"""The memory of a block of kernel values with its temporary arrays."""
 GRANTED_BYTES = 2.0**20
 """Requests up to this many bytes are granted without a look at the free memory."""
 
@@ -32,6 +36,14 @@ GRANTED_BYTES = 2.0**20
 def exact_bytes(n: int, squares: float) -> float:
     """Return the memory of an exact fit of n pairs that needs `squares` n × n matrices."""
     return 8.0 * squares * n * n
+
+
+def products_bytes(n: int, rank: int, columns: int) -> float:
+    """Return the memory of conjugate gradients with a Gram matrix of n pairs.
+
+    The preconditioner has the given rank, and there are `columns` outputs.
+    """
+    return 8.0 * n * (n + 2.0 * rank + PRODUCT_COLUMNS * columns) + BLOCK_BYTES
 
 
 def low_rank_bytes(n: int, rank: int, panels: float = LOW_RANK_PANELS) -> float:

@@ -55,10 +55,10 @@ class KernelDependency(RidgeEstimator):
         Whether a constant is added to g that the ridge does not shrink. False gives the paper's
         equations and scikit-learn's `KernelRidge`.
     solver : str or BlockConjugateGradient, default="auto"
-        "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
-        for kernels that do not separate "dense", "cg" or a
-        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
-        memory, as `plan` reports.
+        For a scalar kernel times an operator "cg" (conjugate gradients), "cholesky" (identity
+        operator only) or "spectral"; for other kernels "dense", "cg" or a
+        `mercer.solvers.BlockConjugateGradient`. "auto" takes conjugate gradients where they are
+        faster, and a factorisation if they do not converge soon.
 
     Attributes
     ----------

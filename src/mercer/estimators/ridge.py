@@ -256,7 +256,8 @@ class RidgeEstimator(LeftOutPoints):
             inputs = replace(inputs, fitted=inputs.fitted_map)
             outputs = replace(outputs, fitted=outputs.fitted_map)
             problem = replace(problem, inputs=inputs, outputs=outputs)
-        solver = "auto" if want.solver == "cholesky" else want.solver  # which leaves nothing out
+        single = problem.kernel.separable and want.solver in ("cg", "cholesky")
+        solver = "auto" if single else want.solver  # the others leave nothing out
         want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
         if factorization.leaves_out:

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._base.arrays import Array, like, namespace
-from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
+from .._base.arrays import Array, like
 from .._base.parameters import one_of
 from ..operators import BlockGram
+from .conjugate_gradients import column_norms, solve_shifted
 from .constants import Constants
-from .preconditioners import Preconditioner, preconditioner
+from .preconditioners import preconditioner
 
 PRECONDITIONERS = ("auto", "none")
-RESIDUAL_INTERVAL = 50
-"""The residual is computed from scratch after this many iterations, because updates of it drift."""
 
 
 @dataclass(frozen=True)
@@ -133,58 +131,34 @@ class BlockConjugateGradient:
             return D if constants is None else D - constants.project(D)
 
         def product(D: Array) -> Array:
-            """Return (√w G √w + αI) D; with an intercept, minus the means over the examples."""
-            return without_constants(weighted(gram.apply(weighted(D)))) + alpha * D
+            """Return √w G √w D; with an intercept, minus the means over the examples."""
+            return without_constants(weighted(gram.apply(weighted(D))))
 
-        def precondition_residual(D: Array) -> Array:
+        def precondition_residual(D: Array, shifts: Array) -> Array:
             """Return the preconditioner times D; with an intercept, minus the means."""
-            return D if precondition is None else without_constants(precondition(D))
+            assert precondition is not None
+            return without_constants(precondition(D))
 
-        D = without_constants(weighted(slots.split(V)))
-        D, rounds, residual = self._iterate(product, precondition_residual, D)
-        if residual > self.tolerance:
+        T = without_constants(weighted(slots.split(V)))
+        lengths = column_norms(T)
+        found = solve_shifted(
+            product,
+            T,
+            like(np.full(len(lengths), alpha), V),
+            self.tolerance * lengths,
+            None if precondition is None else precondition_residual,
+            self.rounds,
+        )
+        residual = float(np.linalg.norm(found.residuals) / (np.linalg.norm(lengths) or 1.0))
+        if not found.converged:
             warnings.warn(
-                f"conjugate gradients stopped after {rounds} rounds at a residual of "
+                f"conjugate gradients stopped after {found.n_iter} rounds at a residual of "
                 f"{residual:.2g}, above the tolerance {self.tolerance:g}: raise alpha, rounds or "
                 "the rank of the preconditioner, or use solver='dense'.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return BlockSolution(slots.join(weighted(D)), rounds, residual)
-
-    def _iterate(
-        self, product: Preconditioner, precondition_residual: Preconditioner, V: Array
-    ) -> tuple[Array, int, float]:
-        """Run conjugate gradients from zero; return solution, iterations and relative residual.
-
-        V is the right-hand side, `product` multiplies by the matrix, and `precondition_residual` by
-        the preconditioner.
-        """
-        D, R = namespace(V).zeros_like(V), V
-        goal = frobenius_norm(R)
-        if goal == 0:
-            return D, 0, 0.0
-        Z = precondition_residual(R)
-        P, now = Z, inner_product(R, Z)
-        done = 0
-        while done < self.rounds:
-            done += 1
-            GP = product(P)
-            curvature = inner_product(P, GP)
-            if curvature <= 0:
-                raise NotPositiveSemidefinite(
-                    "the operator-valued kernel is not positive: ⟨c, (G + αI) c⟩ is "
-                    f"{curvature:.3g} for some c. Use a positive kernel; if it is one, raise alpha."
-                )
-            step = now / curvature
-            D = D + step * P
-            R = V - product(D) if done % RESIDUAL_INTERVAL == 0 else R - step * GP
-            if frobenius_norm(R) <= self.tolerance * goal:
-                break
-            Z = precondition_residual(R)
-            before, now = now, inner_product(R, Z)
-            P = Z + (now / before) * P
-        return D, done, frobenius_norm(R) / goal
+        return BlockSolution(slots.join(weighted(found.X)), found.n_iter, residual)
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Array, Items, count, is_foreign, namespace, take
+from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take
 from .._base.linalg import adjoint, factor_with_ridge, product, times, triangular_inverse
+from .._base.memory import PLANNED_FRACTION, free_bytes
+from .._base.plan import products_bytes
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import KernelExpansion
 from ..operators.slots import Slots
 from .constants import Constants
+from .gram_products import BlockProducts, FeatureProducts, GramProducts, MatrixProducts
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .reduction import Reduction, weighted_mean
 
 if TYPE_CHECKING:
     from .part import Part
 
+BLOCKWISE = 8192
+"""From this number of vectors on, a Gram matrix is computed by blocks of rows, to save memory."""
 REFINED = 1e-7
 """Solutions at ridges below this fraction of the largest eigenvalue lose digits to rounding."""
 
@@ -56,6 +61,8 @@ class InputGram:
     """The transformation of the Gram matrix by weights and intercept; None before first use."""
     largest: float = 0.0
     """The largest entry of K, to which rounding is relative."""
+    known: Array | None = None
+    """Values of K that were computed before; released when they are used."""
 
     @property
     def slots(self) -> Slots:
@@ -73,23 +80,58 @@ class InputGram:
 
     def _centred_gram(self) -> Array:
         """Return the Gram matrix K of the inputs, centred if the kernel has finite features."""
-        kernel, features = self.kernel, self.kernel.features
-        if features is not None and kernel.space.on_vectors and not issparse(self.X):
-            items = kernel.check(self.X if self.intercept else take(self.X, [0]), "X")
-            self.explicit = Explicit()
-            F = self.explicit.fit_transform(kernel, items)
-            self.width = int(F.shape[1])
-            if self.intercept:
-                self.mean = weighted_mean(F, self.weights)
-                self.F = F - self.mean
+        if self._has_finite_features:
+            self._fit_features(self.X if self.intercept else take(self.X, [0]))
         if self.F is not None:
-            K = kernel.finite_values(self.F @ self.F.T)
+            K = self.kernel.finite_values(self.F @ self.F.T)
         else:
-            K = kernel.checked_gram(self.X)
+            K, self.known = self.known, None
+            K = self.kernel.checked_gram(self.X) if K is None else K
             self.means = weighted_mean(K, self.weights) if self.intercept else None
         xp = namespace(K)
         self.largest = float(xp.max(abs(xp.linalg.diagonal(K))))
         return K
+
+    @property
+    def _has_finite_features(self) -> bool:
+        """Whether the kernel has finite features on dense vectors."""
+        kernel = self.kernel
+        return kernel.features is not None and kernel.space.on_vectors and not issparse(self.X)
+
+    def _fit_features(self, items: Items) -> Array:
+        """Return the finite features of the given training inputs, centred with an intercept."""
+        self.explicit = Explicit()
+        F = self.explicit.fit_transform(self.kernel, self.kernel.check(items, "X"))
+        self.width = int(F.shape[1])
+        if self.intercept:
+            self.mean = weighted_mean(F, self.weights)
+            self.F = F - self.mean
+        return self.F if self.intercept else F
+
+    def products(self, rank: int, columns: int) -> GramProducts:
+        """Return products with K, by its features if they are fewer than the examples.
+
+        K is computed in blocks again and again if it does not fit into memory, with `rank` rows
+        and a few arrays of `columns` columns.
+        """
+        n = count(self.X)
+        if self._has_finite_features:
+            F = self._fit_features(self.X)
+            if int(F.shape[1]) < n:
+                self.F = F
+                self.reduction = Reduction.of(self.weights, self.intercept, F)
+                return FeatureProducts(F)
+        by_blocks = BlockProducts(self.kernel, self.kernel.check(self.X, "X"))
+        where = by_blocks.diagonal
+        made: GramProducts = by_blocks if self.F is None else FeatureProducts(self.F)
+        if products_bytes(n, rank, columns) <= PLANNED_FRACTION * free_bytes(where):
+            blockwise = n > BLOCKWISE and self.kernel.on_vectors and self.F is None
+            made = MatrixProducts(by_blocks.matrix() if blockwise else self._centred_gram())
+        if self.intercept and self.F is None:
+            w = np.full(n, 1.0 / n) if self.weights is None else self.weights / self.weights.sum()
+            self.means = made.times(like(w[:, None], where))[:, 0]
+        self.reduction = Reduction.of(self.weights, self.intercept, where)
+        return made
 
     def kernel_values(self, A: Items) -> Array:
         """Return k(A, X) between new and training inputs, centred if there is an intercept."""

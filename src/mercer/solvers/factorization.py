@@ -189,7 +189,8 @@ class Factorization:
         """Return the fitted map g for the ridge parameter `alpha`."""
         if self.method is not None:
             return self.method.solution(alpha)
-        mean, weights = self.output_rows.mean, self._weights(alpha)
+        weights = training_weights(self.problem, self.output_rows, alpha)
+        mean = self.output_rows.mean
         if (
             self.output_rows.rows is None
             and isinstance(weights, DualWeights)
@@ -203,16 +204,6 @@ class Factorization:
             map, explained = self.join([part.spectrum.solve(part, alpha) for part in self.parts])
         offset = None if mean is None else mean - explained
         return Solution(PointMap(map, offset, self.output_rows.frame, weights), self.kernel)
-
-    def _weights(self, alpha: float) -> Any:
-        """Return the object that computes the weights of predictions on the training outputs."""
-        problem = self.problem
-        if problem.gathered is not None:
-            return NoWeights()
-        exact = problem.inputs.features is None
-        if problem.kernel.separable and exact and problem.kernel.operator.uniform:
-            return DualWeights.of(problem, alpha)
-        return LeastWeights(self.output_rows.frame, problem.outputs.items)
 
     # -- left out ------------------------------------------------------------------------------
 
@@ -553,6 +544,16 @@ class Factorization:
             return 8.0 * (self.problem.n**2 + outputs)
         parts = self.parts.made.values() if isinstance(self.parts, LazyParts) else self.parts
         return 8.0 * outputs + sum(part.spectrum.nbytes for part in parts)
+
+
+def training_weights(problem: Problem, output_rows: OutputRows, alpha: float) -> Any:
+    """Return the object that computes the weights of predictions on the training outputs."""
+    if problem.gathered is not None:
+        return NoWeights()
+    exact = problem.inputs.features is None
+    if problem.kernel.separable and exact and problem.kernel.operator.uniform:
+        return DualWeights.of(problem, alpha)
+    return LeastWeights(output_rows.frame, problem.outputs.items)
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

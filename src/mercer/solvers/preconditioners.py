@@ -1,8 +1,10 @@
-"""Preconditioners of conjugate gradients: approximate inverses of G + αI for a Gram matrix G."""
+"""Preconditioners for coupled kernels: approximate inverses of G + αI for a Gram matrix G.
+
+They multiply arrays with one row per slot (example, output component).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil, sqrt
 from typing import Any
 
@@ -20,9 +22,7 @@ from .._base.linalg import (
 )
 from .._base.symmetric import full
 from ..operators import BlockGram
-
-Preconditioner = Callable[[Array], Array]
-"""A linear map close to (G + αI)⁻¹, of arrays with one row per slot (example, component)."""
+from .conjugate_gradients import LinearMap
 
 COLUMNS_PER_ROOT = 6.0
 """The number of columns of a low-rank preconditioner, over the root of the number of slots."""
@@ -30,7 +30,7 @@ COLUMNS_PER_ROOT = 6.0
 
 def preconditioner(
     gram: BlockGram, alpha: float, rank: int | None = None, roots: Array | None = None
-) -> Preconditioner:
+) -> LinearMap:
     """Return an approximate inverse of the Gram matrix plus α: a Kronecker product or low rank.
 
     It is a Kronecker product for a sum of scalar kernels times operators, unless `rank` is given
@@ -41,7 +41,7 @@ def preconditioner(
     return separable_preconditioner(gram, alpha)
 
 
-def separable_preconditioner(gram: BlockGram, alpha: float) -> Preconditioner:
+def separable_preconditioner(gram: BlockGram, alpha: float) -> LinearMap:
     """Return the inverse of the Kronecker product nearest to the Gram matrix, plus ridge.
 
     It is (K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ nearest to Σ_t K_t ⊗ B_t over the terms t.
@@ -91,7 +91,7 @@ def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:
 
 def low_rank_preconditioner(
     gram: BlockGram, alpha: float, rank: int | None = None, roots: Array | None = None
-) -> Preconditioner:
+) -> LinearMap:
     """Return the inverse of a Nyström approximation of the Gram matrix plus ridge.
 
     It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS. `rank` is their

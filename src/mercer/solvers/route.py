@@ -12,6 +12,7 @@ from .by_direction import by_direction, directions_refusal
 from .coupled import conjugate_gradient_refusal, coupled, coupled_refusal
 from .exact import cholesky, spectral
 from .factorization import Factorization
+from .iterative import iterative, iterative_refusal
 from .low_rank import low_rank
 from .outputs import Cache
 from .refit import refit
@@ -46,14 +47,17 @@ class Solver:
         return None if self.refuses is None else self.refuses(problem, want)
 
 
-def _single_solution_refusal(problem: Problem, want: Want) -> str | None:
-    """Return a reason to refuse if more than one solution is needed; else None."""
+def _cholesky_refusal(problem: Problem, want: Want) -> str | None:
+    """Return the reason why one Cholesky factor does not solve a problem; None if it does."""
+    if problem.kernel.operator.uniform is None:
+        return "solver='cholesky' is for the identity operator: use solver='auto'"
     if want.single:
         return None
     return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
 
 
-CHOLESKY = Solver("cholesky", cholesky, _single_solution_refusal, ("cholesky",))
+CHOLESKY = Solver("cholesky", cholesky, _cholesky_refusal, ("cholesky",))
+ITERATIVE = Solver("iterative", iterative, iterative_refusal, ("cg",))
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
@@ -63,10 +67,10 @@ BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, WINDOWS, BY_DIRECTION,
+    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, WINDOWS, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
-SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
+SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
 """The values of the parameter `solver` for separable and for coupled kernels."""
 
 
@@ -83,7 +87,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (REFIT,)
     if features is not None:
         return (LOW_RANK,)
-    return (SPECTRAL,) if kernel.operator.uniform is None else (CHOLESKY, SPECTRAL)
+    return ITERATIVE, CHOLESKY, SPECTRAL
 
 
 def route(problem: Problem, want: Want) -> Solver:
@@ -91,7 +95,8 @@ def route(problem: Problem, want: Want) -> Solver:
 
     The error states the reason of the last one, which is the most general.
     """
-    solvers, reason = solvers_for(problem, want), None
+    solvers = solvers_for(problem, want)
+    reason: str | None = f"solver={want.solver!r} is not for this fit: use solver='auto'"
     if want.solver != "auto":
         check_name(want.solver, problem)
         name = "cg" if isinstance(want.solver, BlockConjugateGradient) else want.solver
