@@ -141,7 +141,7 @@ MORE_KERNELS = [
 OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
     o.ConditionalCovariance(1e-6), o.Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * o.Covariance(),
-    o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(), o.LearnedOperator(power=0.5),
+    o.Identity() + 2.0 * o.Covariance(),
     o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1), o.ReducedRank(2),
     sum([o.Identity(), o.ConditionalCovariance(), o.Matrix(np.ones((3, 3)))]),
     o.Mixture([o.Identity(), o.Covariance(), o.ConditionalCovariance()], [0.2, 0.5, 0.3]),
@@ -242,12 +242,8 @@ SETTINGS = [
     KernelDependencyCV(
         [k.RBF() * o.Identity(), k.RBF() * o.Covariance()], k.RBF(), fit_intercept=True
     ),
-    KernelDependency(k.RBF() * o.LearnedOperator(), k.RBF(), fit_intercept=True),
-    KernelDependencyCV(
-        [k.RBF() * o.Identity(), k.RBF() * o.LearnedOperator()],
-        alphas=[0.1, 1.0],
-        cv=2,
-    ),
+    KernelDependency(k.RBF() * o.ReducedRank(2), k.RBF(), fit_intercept=True),
+    KernelDependencyCV([k.RBF() * o.Identity(), k.RBF() * o.ReducedRank(2)], alphas=[0.1, 1.0]),
     KernelDependencyCV(k.LaplacianRegularized(k.RBF()), k.RBF()),
 ]
 """Ways through the two estimators, for the contract of estimators."""

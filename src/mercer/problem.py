@@ -194,11 +194,6 @@ class Want:
         The ridges: one to solve at, or several to choose from.
     left_out
         Whether left-out predictions are needed.
-    left_out_method
-        "closed" for left-out predictions in closed form, "refit" for refits on folds; the same for
-        all candidates, so that they are compared on equal terms.
-    folds
-        The number of folds of refits.
     solver
         The requested solver: a name, "auto", or a `BlockConjugateGradient`.
     relative
@@ -209,8 +204,6 @@ class Want:
 
     alphas: Sequence[float] = ()
     left_out: bool = False
-    left_out_method: str = "closed"
-    folds: int = 5
     solver: Any = "auto"
     relative: bool = False
     moves: bool = False

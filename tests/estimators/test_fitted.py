@@ -7,7 +7,7 @@ from mercer import KernelDependency
 from mercer.estimators import fitted
 from mercer.features import Nystroem
 from mercer.kernels import RBF
-from mercer.operators import Covariance, CurlFree, LearnedOperator, Local, Shared
+from mercer.operators import Covariance, CurlFree, Local, ReducedRank, Shared
 
 N, RANK = 40, 15
 RNG = np.random.default_rng(0)
@@ -20,7 +20,7 @@ ROUTES = {
     "dense": KernelDependency(CurlFree(), solver="dense"),
     "low rank": KernelDependency(RBF(1.0), features=Nystroem(RANK, random_state=0)),
     "spanned": KernelDependency(RBF(1.0), RBF(1.0), features=Nystroem(RANK, random_state=0)),
-    "refit": KernelDependency(RBF(1.0) * LearnedOperator()),
+    "by ridge": KernelDependency(RBF(1.0) * ReducedRank(2)),
     "windows": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
 }
 

@@ -11,7 +11,6 @@ from mercer.decoders import ByLoss
 from mercer.features import Nystroem
 from mercer.fields import ShiftEquivariant
 from mercer.kernels import RBF, FieldL2, Matern
-from mercer.operators import Covariance, LearnedOperator
 from mercer.spaces import Fields
 from mercer.testing import check_operator_kernel
 
@@ -123,9 +122,3 @@ def test_what_makes_no_sense_is_refused(parameters, reason):
 def test_outputs_of_another_length_are_refused():
     with pytest.raises(ValueError, match="outputs have .4.: a shift"):
         KernelDependency(ShiftEquivariant()).fit(X, X[:, :4])
-
-
-def test_it_is_not_compared_with_refits():
-    kernels = [ShiftEquivariant(), RBF() * LearnedOperator(), RBF() * Covariance()]
-    with pytest.raises(ValueError, match="compared with a learnt operator"):
-        KernelDependencyCV(kernels).fit(X, X**2)

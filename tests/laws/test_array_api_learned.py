@@ -1,4 +1,4 @@
-"""Learnt operators and unlabelled inputs stay with the arrays given."""
+"""Operators that depend on the ridge and unlabelled inputs stay with the arrays given."""
 
 import array_api_strict as xp
 import numpy as np
@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, LaplacianRegularized
-from mercer.operators import Covariance, Identity, LearnedOperator, Mixture
+from mercer.operators import Covariance, Identity, Mixture, ReducedRank
 
 MODELS = [
-    KernelDependency(RBF(1.0) * LearnedOperator(), alpha=0.1, fit_intercept=True),
+    KernelDependency(RBF(1.0) * ReducedRank(2), alpha=0.1, fit_intercept=True),
     KernelDependency(RBF(1.0) * Mixture([Identity(), Covariance()], [0.5, 0.5]), alpha=0.1),
-    KernelDependencyCV([RBF(1.0) * LearnedOperator(), RBF(1.0)], alphas=[0.1], cv=3),
+    KernelDependencyCV([RBF(1.0) * ReducedRank(2), RBF(1.0)], alphas=[0.1, 1.0]),
 ]
 
 

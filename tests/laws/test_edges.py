@@ -17,7 +17,7 @@ from mercer.kernels import (
     Standardized,
     VectorKernel,
 )
-from mercer.operators import Covariance, CurlFree, Identity, LearnedOperator
+from mercer.operators import Covariance, CurlFree, Identity
 
 
 @pytest.mark.parametrize("operator", [Identity(), Covariance()])
@@ -192,16 +192,6 @@ def test_kernel_values_of_single_precision(intercept):
 
 
 # -- few pairs, and constant outputs -----------------------------------------------------------
-
-JUDGED_BY_REFITS = [
-    KernelDependencyCV(RBF(1.0) * LearnedOperator()),
-]
-
-
-@pytest.mark.parametrize("model", JUDGED_BY_REFITS, ids=lambda model: str(model)[:40])
-def test_refits_on_a_single_pair_predict_its_output(model):
-    X, Y = INPUTS[:2], OUTPUTS[:2] - FAR
-    assert np.allclose(clone(model).fit(X, Y).loo_predict(), Y[::-1], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

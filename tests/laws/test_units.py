@@ -11,8 +11,8 @@ from mercer.operators import (
     ConditionalCovariance,
     Covariance,
     Identity,
-    LearnedOperator,
     Mixture,
+    ReducedRank,
 )
 
 AGREE = 1e-9
@@ -23,8 +23,7 @@ OPERATORS = {
     "covariance": Covariance(),
     "root covariance": Covariance(0.5),
     "conditional": ConditionalCovariance(0.1),
-    "learnt": LearnedOperator(),
-    "learnt, few": LearnedOperator(penalty=3.0, power=0.5),
+    "reduced rank": ReducedRank(1),
     "mixture": Mixture([Identity(), Covariance(), ConditionalCovariance(0.1)], [0.2, 0.5, 0.3]),
 }
 ANY_OUTPUTS = [name for name, operator in OPERATORS.items() if not operator.own_coordinates]
@@ -85,7 +84,7 @@ def test_ridges_chosen_are_absolute():
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_ridge_in_the_units_of_the_operator(name, scale, intercept):
     """B of the outputs scales with their square (or root of it), and the ridge with B."""
-    powers = {"identity": 0, "mixture": 0, "root covariance": 1, "learnt, few": 4}
+    powers = {"identity": 0, "mixture": 0, "root covariance": 1, "reduced rank": 0}
     power = powers.get(name, 2)
     kernel = RBF(1.0) * OPERATORS[name]
     one = KernelDependencyCV(kernel, alphas=[0.05], fit_intercept=intercept).fit(X, Y)

@@ -14,7 +14,7 @@ from mercer._base.errors import NotSupported
 from mercer.estimators.posterior import require_value
 from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
-from mercer.operators import ConditionalCovariance, Covariance, Identity, LearnedOperator, Mixture
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Mixture, ReducedRank
 
 AGREE = 1e-9
 COUNTS = np.arange(18) % 4  # some are zero
@@ -66,7 +66,7 @@ OTHERS = {
     "mixture of covariances": {
         "kernel": RBF(1.0) * Mixture([Covariance(), ConditionalCovariance()], [0.5, 0.5]),
     },
-    "learnt": {"kernel": RBF(1.0) * LearnedOperator(tol=1e-13, max_iter=20000)},
+    "reduced rank": {"kernel": RBF(1.0) * ReducedRank(1)},
     "conjugate gradients": {"kernel": RBF(1.0) * Covariance() + RBF(2.0), "solver": "cg"},
 }
 

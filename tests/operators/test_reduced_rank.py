@@ -1,4 +1,4 @@
-"""The supervised output subspace, from moments, from blocks, and chosen by refits."""
+"""The supervised output subspace, from moments, from blocks, and chosen by left-out predictions."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
-from mercer.operators import Identity, Moments, ReducedRank
+from mercer.operators import Identity, Matrix, Mixture, Moments, ReducedRank
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
@@ -40,16 +40,44 @@ def test_pairs_may_come_in_blocks():
     np.testing.assert_allclose(streamed.predict(X), whole.predict(X), atol=1e-7)
 
 
-def test_the_rank_is_chosen_by_refits():
+@pytest.mark.parametrize("features", [None, Nystroem(landmarks=X[:20])], ids=["exact", "low"])
+@pytest.mark.parametrize("groups", [None, np.arange(80) // 3], ids=["alone", "groups"])
+def test_left_out_predictions_hold_the_projection_fixed(features, groups):
+    alphas, weights = [0.5, 20.0], RNG.uniform(0.5, 2.0, 80)
+    data = {"groups": groups, "sample_weight": weights}
+    rank = KernelDependencyCV(RBF(2.0) * ReducedRank(2), alphas=alphas, features=features)
+    rank.fit(X, Y, **data)
+    for alpha, risk in zip(alphas, rank.cv_results_["risk"], strict=True):
+        own = KernelDependency(RBF(2.0) * ReducedRank(2), alpha=alpha, features=features)
+        own.fit(X, Y, **data)
+        fixed = KernelDependency(RBF(2.0) * Matrix(own.kernel_.operator.B_), alpha=alpha)
+        fixed = fixed.set_params(features=features).fit(X, Y, **data)
+        np.testing.assert_allclose(own.loo_predict(), fixed.loo_predict(), atol=1e-8)
+        errors = ((fixed.loo_predict() - Y) ** 2).sum(axis=1)
+        assert risk == pytest.approx(np.average(errors, weights=weights), rel=1e-8)
+        if alpha == rank.alpha_:
+            np.testing.assert_allclose(rank.loo_predict(), own.loo_predict(), atol=1e-8)
+
+
+def test_the_rank_is_chosen():
     kernels = [Linear() * ReducedRank(r) for r in (1, 2, 12)]
-    best = KernelDependencyCV(kernels, alphas=[1.0, 10.0], cv=5).fit(X, Y)
+    best = KernelDependencyCV(kernels).fit(X, Y)
     assert best.kernel_.operator.rank in (1, 2)
 
 
 def test_what_is_refused():
     moments = Moments.of(X, Y)
-    with pytest.raises(ValueError, match="before it has learnt one"):
+    with pytest.raises(ValueError, match="before the ridge is known"):
         ReducedRank(2).matrix(moments)
     with pytest.raises(ValueError, match="rank must be"):
-        ReducedRank(0).learn(moments, 1.0)
-    assert ReducedRank(99).learn(moments, 1.0).B_.shape == (12, 12)
+        ReducedRank(0).at_ridge(moments, 1.0)
+    assert ReducedRank(99).at_ridge(moments, 1.0).B_.shape == (12, 12)
+    for make in (lambda: ReducedRank() + Identity(), lambda: 2.0 * ReducedRank()):
+        with pytest.raises(TypeError, match="stands alone"):
+            make()
+    with pytest.raises(TypeError, match="mixes operators that the moments give"):
+        Mixture([Identity(), ReducedRank()], [0.5, 0.5]).matrix(moments)
+    with pytest.raises(ValueError, match="depends on the ridge"):
+        KernelDependencyCV(Linear() * ReducedRank(), criterion="gcv").fit(X, Y)
+    with pytest.raises(ValueError, match="streams have no .* depend on the ridge"):
+        KernelDependencyCV(Linear() * ReducedRank()).fit(iter([(X, Y)]))

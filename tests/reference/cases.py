@@ -37,7 +37,6 @@ from mercer.operators import (
     CurlFree,
     DivergenceFree,
     Identity,
-    LearnedOperator,
     Matrix,
     Mixture,
     Patchwise,
@@ -174,11 +173,6 @@ add_groups("pointwise", 0.7 * RBF(1.0) * Identity() + 0.3 * Pointwise(), data=PI
 add_groups("fields", MIXED, data=FIELDS)
 model = KernelDependency(MIXED, None, ALPHA, solver=BlockConjugateGradient(1e-13))
 add("fields, conjugate gradients, intercept", model, FIELDS)
-
-# -- operators that are solved for by rounds ---------------------------------------------------
-
-TIGHT = LearnedOperator(tol=1e-14, max_iter=20000)
-add("learnt operator, intercept", KernelDependency(SCALAR * TIGHT, alpha=1.0))
 
 # -- inputs and outputs that are not vectors ----------------------------------------------------
 

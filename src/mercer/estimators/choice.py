@@ -79,8 +79,6 @@ class Choices:
         want = Want(
             ridges_of(model),
             left_out=True,
-            left_out_method="refit" if any(k.learnt for k in kernels) else "closed",
-            folds=model.cv,
             solver=model.solver,
             relative=isinstance(model.alphas, str),
             moves=model.criterion in LIKELIHOODS,
@@ -121,22 +119,17 @@ class Choices:
             raise ValueError(
                 f'criterion="{model.criterion}" knows neither groups nor scoring: use "loo".'
             )
-        refits = self.want.left_out_method == "refit"
-        if refits and model.criterion != "loo":
+        by_ridge = [kernel for kernel in self.kernels if kernel.depends_on_ridge]
+        if by_ridge and model.criterion != "loo":
             raise ValueError(
-                f'criterion="{model.criterion}" is for operators that are not learnt: use "loo".'
+                f'criterion="{model.criterion}" is not for {by_ridge[0]}, whose operator depends '
+                'on the ridge: use "loo".'
             )
         features = model.output_features
         if features is not None and features.centered and not model.fit_intercept:
             raise ValueError(
                 f"{features} centres the outputs alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
-            )
-        coupled = [kernel for kernel in self.kernels if not kernel.separable]
-        if refits and coupled:
-            raise ValueError(
-                f"{coupled[0]} is not a scalar kernel times an operator, and cannot be "
-                "compared with a learnt operator: choose without it."
             )
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, take
 from .._base.errors import warn
-from .._base.folds import FOLDS, fold_numbers, fold_rows
+from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import is_integer, parameters, same
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -68,8 +68,6 @@ class KernelDependencyCV(RidgeEstimator):
         As in `KernelDependency`.
     fit_intercept : bool, default=True
         As in `KernelDependency`.
-    cv : int, default=5
-        The number of folds where an operator is learnt (see Notes).
     verbose : bool, default=False
         Whether a bar shows how many of the choices were tried.
     solver : str or BlockConjugateGradient, default="auto"
@@ -107,9 +105,7 @@ class KernelDependencyCV(RidgeEstimator):
     examples are left out. Against refits that make B anew the risk was 0 to 3.5 % too low for
     `Covariance`, 0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too
     low for `Covariance(2.0)`, which can reorder operators. The score of what was chosen is
-    optimistic, the more so the more choices there were. For a `LearnedOperator` it would be
-    far too kind: where one is among the choices, *every* choice is judged by refitting on `cv`
-    folds (groups kept whole), and "left out" means left out with its fold.
+    optimistic, the more so the more choices there were.
 
     The kernels that stand for None are, on vectors, `Linear`, and `RBF`, `Laplacian` and `Matern`
     with length scales from 0.4 to 12 times the distance of standardised rows; of curves also
@@ -141,7 +137,6 @@ class KernelDependencyCV(RidgeEstimator):
     features: FeatureMap | None = None
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
-    cv: int = FOLDS
     verbose: bool = False
     solver: str | BlockConjugateGradient = "auto"
     nested: int | None = None

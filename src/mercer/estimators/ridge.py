@@ -227,15 +227,15 @@ class RidgeEstimator(LeftOutPoints):
     ) -> None:
         """Raise an error for invalid parameters, and choices that need all pairs in memory.
 
-        One learnt operator can be computed from streamed moments. A choice among several cannot,
-        because each would need a new fit.
+        One operator that depends on the ridge can be computed from streamed moments. A choice among
+        several cannot, because each would need a new fit.
         """
         self._check_parameters()
-        learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
-        if learnt or unlabelled is not None:
+        by_ridge = self.chooses and any(kernel.depends_on_ridge for kernel in choices.kernels)
+        if by_ridge or unlabelled is not None:
             raise ValueError(
-                "streams have no unlabelled inputs, nor a choice between learnt operators, which "
-                "need all pairs at once: pass X and y as arrays."
+                "streams have no unlabelled inputs, nor a choice of operators that depend on the "
+                "ridge, which need all pairs at once: pass X and y as arrays."
             )
 
     # -- solutions ----------------------------------------------------------------------------
@@ -260,7 +260,7 @@ class RidgeEstimator(LeftOutPoints):
         solver = "auto" if single else want.solver  # the others leave nothing out
         want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
-        if factorization.leaves_out:
+        if factorization.method is None:
             self.fitted_.keep("factorization", factorization, factorization.nbytes)
         self.decoder_ = decoder
         if decoder.calibrates:

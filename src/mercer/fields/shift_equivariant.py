@@ -167,8 +167,6 @@ def _require_entries(problem: Problem, want: Want) -> None:
             f"{problem.kernel} is solved exactly, without features={problem.inputs.features}: "
             "leave features at None."
         )
-    if want.left_out_method != "closed":
-        raise NotSupported(f"{problem.kernel} has no refits on folds.")
     kernel, entries = problem.outputs.kernel, int(np.prod(problem.outputs.items.shape[1:]))
     if not kernel.on_vectors or problem.outputs.width != entries:
         raise NotSupported(

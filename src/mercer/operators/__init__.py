@@ -12,7 +12,7 @@ from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
-from .learned import LearnedOperator, ReducedRank
+from .learned import ReducedRank, learn_operator
 from .local import Boxes, Local
 from .matrix import Identity, Matrix
 from .mixture import Mixture, mixtures
@@ -27,8 +27,8 @@ from .sums import OperatorSum
 __all__ = [
     "BlockGram", "Blocks", "Boxes", "ComponentGram", "ComponentKernel", "ConditionalCovariance",
     "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree", "FromJoint",
-    "Identity", "JointKernel", "LearnedOperator", "Local", "Matrix", "Mixture", "Moments",
+    "Identity", "JointKernel", "Local", "Matrix", "Mixture", "Moments",
     "Operator", "OperatorKernel", "OperatorSum", "Patchwise", "Pointwise", "Positionwise",
     "ReducedRank", "Separable", "Shared", "Slots", "as_operator_kernel", "joint",
-    "mixtures",
+    "learn_operator", "mixtures",
 ]  # fmt: skip

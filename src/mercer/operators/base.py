@@ -36,11 +36,11 @@ class Operator(BaseEstimator):
 
     own_coordinates = False
     """Whether B refers to the finite features of the output kernel and changes with their basis."""
-    learnt = False
-    """Whether B is learnt in the fit, so that `learn` needs the ridge."""
+    depends_on_ridge = False
+    """Whether B is computed at each ridge by `at_ridge`, and not by `matrix` alone."""
     _get_param_names: ClassVar[Any] = classmethod(parameter_names)
     B_: Array = None
-    """The matrix of an operator that `learn` returned."""
+    """The matrix of an operator that `at_ridge` returned."""
 
     depends_on_data: Any = True
     """Whether B changes with the data; set it to False in a custom operator that does not."""
@@ -59,13 +59,12 @@ class Operator(BaseEstimator):
         If the matrix is diagonal, its diagonal may be returned as a vector.
         """
         name = type(self).__name__
-        if not self.learnt:
+        if not self.depends_on_ridge:
             raise NotImplementedError(f"{name} must implement matrix(moments)")
         if self.B_ is None:
             raise ValueError(
-                f"{name} has no matrix before it has learnt one, which takes the ridge: call "
-                f"learn(moments, alpha), or fit a model with kernel * {name}(); as a term of a "
-                "sum of kernels it cannot be learnt."
+                f"{name} has no matrix before the ridge is known: call at_ridge(moments, alpha), "
+                f"or fit a model with kernel * {name}(), which is not a term of a sum of kernels."
             )
         return self.B_ + 0.0
 
@@ -73,16 +72,9 @@ class Operator(BaseEstimator):
         """Return the eigenvalues and eigenvectors of the operator; the latter None if diagonal."""
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
-    def learn(self, moments: Moments, alpha: float) -> Operator:
-        """Return a copy with its matrix learnt at the ridge `alpha`; itself if it is not learnt."""
+    def at_ridge(self, moments: Moments, alpha: float) -> Operator:
+        """Return a copy with the matrix at the ridge `alpha`; itself without such a matrix."""
         return self
-
-    def unit(self, square: float) -> float:
-        """Return the size of the operator, the unit of relative ridges; 1 unless it is learnt.
-
-        `square` is the mean square of the outputs.
-        """
-        return 1.0
 
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
@@ -109,13 +101,12 @@ class Operator(BaseEstimator):
 
 
 def _weighted_sum(operators: list[Operator], weights: list[float]) -> Operator:
-    """Return the weighted sum of operators; raise an error if one of them is learnt."""
+    """Return the weighted sum of operators; raise an error if one depends on the ridge."""
     for operator in operators:
-        if operator.learnt:
+        if operator.depends_on_ridge:
             raise TypeError(
-                f"{operator} stands alone: it finds its scale and its directions itself, so that "
-                "it is neither scaled nor added to. Let KernelDependencyCV choose between it and "
-                "others."
+                f"{operator} stands alone: it depends on the ridge, so that it is neither scaled "
+                "nor added to. Let KernelDependencyCV choose between it and others."
             )
     return WeightedSum(operators, weights)
 

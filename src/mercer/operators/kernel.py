@@ -77,9 +77,9 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
 
     @property
-    def learnt(self) -> bool:
-        """Whether the kernel is separable with an operator that is learnt in the fit."""
-        return self.separable and self.separated().operator.learnt
+    def depends_on_ridge(self) -> bool:
+        """Whether the kernel is separable with an operator that is computed at each ridge."""
+        return self.separable and self.separated().operator.depends_on_ridge
 
     def separated(self) -> Separable:
         """Return the kernel as a scalar kernel times an operator, if it is `separable`."""

@@ -1,27 +1,43 @@
-"""Output operators that are learnt together with the function, at its ridge."""
+"""Output operators that are learnt from the data at a ridge."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._base.arrays import Array, like, namespace
+from .._base.arrays import Array, Items, count, like, namespace
+from .._base.errors import NotSupported, warn
 from .._base.linalg import add_ridge, eigh
-from .._base.parameters import field, integer, parameters, positive
+from .._base.parameters import integer, positive
 from .._base.symmetric import trace
+from ..features import Explicit
+from ..kernels import Kernel, as_kernel
+from ..kernels.base import as_output_kernel
 from .base import Operator
+from .matrix import Matrix
 from .moments import Moments
+from .separable import SpectralMoments, centred_gram
 
 SMOOTHING = 1e-9
 """Ridge that keeps B invertible while it is learnt, relative to the outputs' mean square."""
 
 
-@parameters
-class LearnedOperator(Operator):
-    r"""Operator that is learnt with the model, under a penalty on its trace.
+def learn_operator(
+    kernel: Kernel | str,
+    X: Items,
+    y: Items,
+    alpha: float,
+    *,
+    output_kernel: Kernel | str | None = None,
+    penalty: float = 1.0,
+    power: float = 1.0,
+    fit_intercept: bool = True,
+    max_iter: int = 500,
+    tol: float = 1e-5,
+) -> Matrix:
+    r"""Return the operator that is learnt with the model, under a penalty on its trace.
 
     It minimises :math:`\sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \lVert g \rVert^2 +
     \text{penalty} \cdot \operatorname{tr} B^{\text{power}}` over :math:`g` *and* :math:`B \succeq
@@ -29,25 +45,32 @@ class LearnedOperator(Operator):
 
     Parameters
     ----------
+    kernel : Kernel or str
+        The scalar kernel k.
+    X, y : array-like
+        Pairs, as in `KernelDependency.fit`, in memory.
+    alpha : float
+        The ridge. Only :math:`\alpha^{\text{power}} \cdot \text{penalty}` changes g.
+    output_kernel : Kernel or str, default=None
+        The kernel on outputs, with finite features (`Linear` if None).
     penalty : float, default=1.0
-        The weight of the trace. Only :math:`\alpha^{\text{power}} \cdot \text{penalty}` changes g
-        (see Notes): choosing alpha is enough.
+        The weight of the trace.
     power : float, default=1.0
         1 is the trace. Smaller values find fewer directions and shrink them less, but the problem
         is then not convex. 2 is the Frobenius norm of Dinuzzo et al.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
     max_iter : int, default=500
         Largest number of rounds; a `ConvergenceWarning` is issued if they were too few.
     tol : float, default=1e-05
         The rounds end when the objective decreases by less than this fraction of its value.
 
-    Attributes
-    ----------
-    B_
-        The learnt matrix B in output coordinates.
-    objective_
-        The objective after each round; it never rises.
-    n_iter_
-        The number of rounds.
+    Returns
+    -------
+    Matrix
+        The operator, to be compared with others by `KernelDependencyCV`. It is held fixed when
+        examples are left out, so that its left-out score is optimistic; to measure by how much,
+        learn it on some of the pairs and score the model on others.
 
     Notes
     -----
@@ -65,10 +88,6 @@ class LearnedOperator(Operator):
     :math:`2p/(1 + p)`, times a constant. As B can only lose rank, a tiny multiple of the identity
     is added to :math:`CC^\top`.
 
-    B is computed from the outputs on which it is scored, and closed-form leave-one-out, which keeps
-    B fixed, would be far too optimistic. `KernelDependencyCV` therefore refits on K folds if this
-    operator is among the choices.
-
     References
     ----------
     Output kernel learning: Dinuzzo, Ong, Gehler, Pillonetto (ICML 2011), with another penalty;
@@ -80,84 +99,79 @@ class LearnedOperator(Operator):
     >>> import numpy as np
     >>> from mercer import KernelDependency
     >>> from mercer.kernels import Linear
-    >>> from mercer.operators import LearnedOperator
+    >>> from mercer.operators import learn_operator
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 5))
     >>> Y = X @ rng.normal(size=(5, 1)) @ rng.normal(size=(1, 8)) + rng.normal(size=(60, 8))
-    >>> model = KernelDependency(Linear() * LearnedOperator(), alpha=1000.0).fit(X, Y)
-    >>> np.linalg.matrix_rank(model.kernel_.operator.B_, rtol=1e-2)  # eight tasks, one direction
+    >>> operator = learn_operator(Linear(), X, Y, alpha=1000.0)
+    >>> np.linalg.matrix_rank(operator.B, rtol=1e-2)      # eight tasks, one direction
     np.int64(1)
+    >>> model = KernelDependency(Linear() * operator, alpha=1000.0).fit(X, Y)
     """
+    for name, value in (("alpha", alpha), ("penalty", penalty), ("power", power), ("tol", tol)):
+        positive(value, name)
+    moments = _moments(kernel, X, y, output_kernel, fit_intercept)
+    rounds = learning_rounds(moments, alpha, penalty, power)
+    B, objective = next(rounds)
+    for _ in range(integer(max_iter, "max_iter") - 1):
+        before = objective
+        B, objective = next(rounds)
+        if before - objective <= tol * abs(objective):
+            return Matrix(B)
+    warn(
+        f"the operator was still learning after {max_iter} rounds: raise max_iter or tol.",
+        ConvergenceWarning,
+    )
+    return Matrix(B)
 
-    learnt = True
-    penalty: float = 1.0
-    power: float = 1.0
-    max_iter: int = 500
-    tol: float = 1e-5
 
-    objective_: list[float] = field(init=False)
-    n_iter_: int = field(init=False)
+def _moments(
+    kernel: Kernel | str, X: Items, y: Items, output_kernel: Kernel | str | None, intercept: bool
+) -> SpectralMoments:
+    """Return the moments of checked pairs, centred if there is an intercept."""
+    scalar, outputs = clone(as_kernel(kernel)), clone(as_output_kernel(output_kernel))
+    y = outputs.as_outputs(y)
+    X, outputs = scalar.check(X, "X"), outputs.fit(y)
+    if outputs.features is None:
+        raise NotSupported(
+            f"an operator is learnt for outputs with finite features, which {outputs} has not: use "
+            "another output kernel, such as Linear(), or another operator."
+        )
+    V = Explicit().fit_transform(outputs, y)
+    if count(X) != count(y):
+        raise ValueError(f"X and y must have equal lengths, got {count(X)} and {count(y)}.")
+    K = scalar.fit(X).checked_gram(X)
+    if intercept:
+        V, K = V - namespace(V).mean(V, axis=0)[None, :], centred_gram(K, None)
+    return SpectralMoments(count(y), V, gram=lambda: K)
 
-    def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
-        """Return a copy with the matrix `B_` learnt at the ridge `alpha`."""
-        self._check_parameters()
-        learnt = clone(self)
-        learnt.objective_ = []
-        for B, objective in self._alternate(moments, alpha):
-            learnt.B_ = B
-            learnt.objective_.append(objective)
-            if self._converged(learnt.objective_):
-                break
-        else:
-            warnings.warn(
-                f"LearnedOperator was still learning after {self.max_iter} rounds: raise max_iter "
-                "or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        learnt.n_iter_ = len(learnt.objective_)
-        return learnt
 
-    def unit(self, square: float) -> float:
-        """Return the typical size of the learnt operator, given the mean square of outputs."""
-        return (square / (self.penalty * self.power)) ** (1.0 / self.power)
+def learning_rounds(
+    moments: Moments | SpectralMoments, alpha: float, penalty: float, power: float
+) -> Iterator[tuple[Array, float]]:
+    """Yield operator matrix and objective after each round of alternating minimisation, for ever.
 
-    def _alternate(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """Yield operator matrix and objective after each round of alternating minimisation.
-
-        The rounds start at the multiple of the identity that is the best B for coefficients that
-        explain all outputs, so that the result does not depend on the units of the outputs.
-        """
-        xp = namespace(moments.vu)
-        s, P = eigh(moments.uu, "input moment", drop=False)
-        vu = moments.vu if P is None else moments.vu @ P
-        total = trace(moments.vv)
-        square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
-        epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
-        b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
-        Q: Array = None
-        for _ in range(self.max_iter):
-            R = vu if Q is None else Q.T @ vu
-            C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
-            C = C if Q is None else Q @ C
-            misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
-            squares, Q = eigh(add_ridge(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
-            squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
-            b = (squares * weight) ** (1.0 / (1.0 + self.power))
-            price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
-            yield (Q * b) @ Q.T, misfit + price
-
-    def _converged(self, objective: list[float]) -> bool:
-        """Return whether the last round lowered the objective by less than the tolerance."""
-        if len(objective) < 2:
-            return False
-        return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
-
-    def _check_parameters(self) -> None:
-        """Raise an error if a parameter is not positive."""
-        for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
-            positive(value, name)
-        integer(self.max_iter, "max_iter")
+    The rounds start at the multiple of the identity that is the best B for coefficients that
+    explain all outputs, so that the result does not depend on the units of the outputs.
+    """
+    xp = namespace(moments.vu)
+    s, P = eigh(moments.uu, "input moment", drop=False)
+    vu = moments.vu if P is None else moments.vu @ P
+    total = trace(moments.vv)
+    square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
+    epsilon, weight = SMOOTHING * square, alpha / (penalty * power)
+    b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + power))
+    Q: Array = None
+    while True:
+        R = vu if Q is None else Q.T @ vu
+        C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
+        C = C if Q is None else Q @ C
+        misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
+        squares, Q = eigh(add_ridge(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
+        squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
+        b = (squares * weight) ** (1.0 / (1.0 + power))
+        price = float(xp.sum(alpha * squares / b + penalty * b**power))
+        yield (Q * b) @ Q.T, misfit + price
 
 
 class ReducedRank(Operator):
@@ -181,9 +195,8 @@ class ReducedRank(Operator):
     Notes
     -----
     The sum is :math:`S_{vu} (S_{uu} + \alpha I)^{-1} S_{uu} (S_{uu} + \alpha I)^{-1}
-    S_{uv}`, a function of the moments, so that pairs may be streamed. As with `LearnedOperator`,
-    `KernelDependencyCV` refits on K folds if this operator is among the choices, because B is
-    computed from the outputs on which it is scored.
+    S_{uv}`, a function of the moments, so that pairs may be streamed. B is computed at each ridge,
+    and held fixed when examples are left out.
 
     References
     ----------
@@ -204,19 +217,19 @@ class ReducedRank(Operator):
     np.int64(1)
     """
 
-    learnt = True
+    depends_on_ridge = True
 
     def __init__(self, rank: int = 5):
         self.rank = rank
 
-    def learn(self, moments: Moments, alpha: float) -> ReducedRank:
+    def at_ridge(self, moments: Moments, alpha: float) -> ReducedRank:
         """Return a copy whose `B_` projects on the leading directions of ridge predictions."""
-        learnt, rank = clone(self), integer(self.rank, "rank")
+        found, rank = clone(self), integer(self.rank, "rank")
         s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]
         Q: Array = eigh(R @ R.T, "covariance of the predictions", drop=False)[1]
         top = Q[:, -min(rank, int(Q.shape[1])) :]
-        learnt.B_ = top @ top.T
-        return learnt
+        found.B_ = top @ top.T
+        return found

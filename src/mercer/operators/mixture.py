@@ -62,9 +62,9 @@ class Mixture(Operator):
         return reduce(add, matrices)
 
     def _checked_operators(self) -> Sequence[Operator]:
-        """Return the operators after a check that none of them is learnt."""
+        """Return the operators after a check that none depends on the ridge."""
         for part in self.operators:
-            if not isinstance(part, Operator) or part.learnt:
+            if not isinstance(part, Operator) or part.depends_on_ridge:
                 raise TypeError(
                     f"Mixture mixes operators that the moments give, such as Identity() and "
                     f"Covariance(); got {part!r}."

@@ -94,7 +94,7 @@ class Separable(OperatorKernel):
         def gram() -> Array:
             """Return the Gram matrix of the inputs, weighted by the sample weights."""
             K = self.inputs.checked_gram(X)
-            K = _centred_gram(K, weights) if centred else K
+            K = centred_gram(K, weights) if centred else K
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
@@ -277,7 +277,7 @@ def fit_about_means(
     return fit_clone(kernel, X, V, weights, centred)
 
 
-def _centred_gram(K: Array, weights: np.ndarray | None) -> Array:
+def centred_gram(K: Array, weights: np.ndarray | None) -> Array:
     """Return the Gram matrix K for features minus their weighted mean."""
     shares = _mean_weights(K, weights)
     K = K - shares @ K

@@ -68,7 +68,7 @@ def factor_separable(
 ) -> Factorization:
     """Return the factorisation for a scalar kernel times an operator, given the input spectrum.
 
-    With `alpha`, the operator is first learnt at that ridge parameter. The operator is fitted on
+    With `alpha`, the operator is that of this ridge parameter. The operator is fitted on
     `moments`. If `moments` is None, they are computed from the inputs and outputs; a multiple of
     the identity needs the outputs only. EV is EᵀV, the outputs in the input eigenvectors, or a
     function that returns it; None to compute it when needed.
@@ -79,7 +79,7 @@ def factor_separable(
     elif moments is None:
         EV = spectrum.project_targets(rows)
         moments = spectral_moments(spectrum, rows, EV)
-    operator = operator if alpha is None else operator.learn(moments, alpha)
+    operator = operator if alpha is None else operator.at_ridge(moments, alpha)
     b, Q = operator.eigh(moments)
     targets: Any = rows
     if Q is not None:

@@ -89,13 +89,11 @@ class LeftOut:
 
 
 class SolutionMethod:
-    """Base class of methods that solve a problem without `Part` objects: iterations and refits."""
+    """Base class of methods that solve a problem without `Part` objects."""
 
     problem: Problem
     leaves_out: ClassVar[bool] = False
     """Whether `residuals` gives left-out predictions."""
-    folds: np.ndarray | None = None
-    """The fold of each example, if left-out predictions leave out folds; else None."""
 
     def solution(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge `alpha`."""
@@ -161,7 +159,7 @@ class Factorization:
         if self.method is not None:
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
-                "likelihoods: conjugate gradients and refits give the solution alone."
+                "likelihoods: conjugate gradients give the solution alone."
             )
         for part in self.parts:
             yield part if ridge is None else part.at_ridge(ridge)
@@ -275,9 +273,8 @@ class Factorization:
 
     def _left_out_points(self, E: Array) -> Embedding:
         """Return the left-out predictions as points, given residuals E along the directions."""
-        problem, folds = self.problem, None if self.method is None else self.method.folds
+        problem, labels = self.problem, self.problem.left_out_labels
         V = self.output_rows.coordinates - self.basis.to_coordinates(E)
-        labels = problem.left_out_labels if folds is None else folds
         return Embedding(V, self.output_rows.frame, labels, problem.decoder_inputs)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
@@ -509,7 +506,7 @@ class Factorization:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether left-out predictions are available, in closed form or by refits."""
+        """Whether left-out predictions are available."""
         return self.method is None or self.method.leaves_out
 
     @property
@@ -540,8 +537,6 @@ class Factorization:
         """The size in bytes of eigenvectors and outputs, 8 (n² + nq) for an exact fit."""
         rows = self.output_rows.rows
         outputs = 0 if rows is None else int(rows.shape[0]) * int(rows.shape[1])
-        if self.method is not None:
-            return 8.0 * (self.problem.n**2 + outputs)
         parts = self.parts.made.values() if isinstance(self.parts, LazyParts) else self.parts
         return 8.0 * outputs + sum(part.spectrum.nbytes for part in parts)
 

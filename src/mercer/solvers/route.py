@@ -6,16 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._base.errors import NotSupported
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
+from .by_ridge import by_ridge
 from .coupled import conjugate_gradient_refusal, coupled, coupled_refusal
 from .exact import cholesky, spectral
 from .factorization import Factorization
 from .iterative import iterative, iterative_refusal
 from .low_rank import low_rank
 from .outputs import Cache
-from .refit import refit
 from .shared import shared, shared_refusal
 from .streamed import stream_refusal, streamed
 
@@ -61,13 +62,13 @@ ITERATIVE = Solver("iterative", iterative, iterative_refusal, ("cg",))
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
-REFIT = Solver("refit", refit, requested_by=("spectral",))
+BY_RIDGE = Solver("by ridge", by_ridge, requested_by=("spectral",))
 WINDOWS = Solver("windows", shared, shared_refusal)
 BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, WINDOWS, BY_DIRECTION,
+    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, BY_RIDGE, WINDOWS, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
@@ -83,8 +84,8 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (WINDOWS,)
     if not kernel.separable:
         return BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS
-    if want.left_out_method == "refit" or kernel.operator.learnt:
-        return (REFIT,)
+    if kernel.operator.depends_on_ridge:
+        return (BY_RIDGE,)
     if features is not None:
         return (LOW_RANK,)
     return ITERATIVE, CHOLESKY, SPECTRAL
@@ -105,7 +106,7 @@ def route(problem: Problem, want: Want) -> Solver:
         reason = solver.refusal(problem, want)
         if reason is None:
             return solver
-    raise ValueError(f"{reason}.")
+    raise NotSupported(f"{reason}.")
 
 
 def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factorization:

@@ -31,8 +31,6 @@ def shared_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why `shared` cannot solve a problem; None if it can."""
     if problem.inputs.features is not None:
         return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
-    if want.left_out_method != "closed":
-        return f"{problem.kernel} has no refits on folds"
     return None
 
 

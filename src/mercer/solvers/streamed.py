@@ -31,9 +31,8 @@ def stream_refusal(problem: Problem, want: Want) -> str | None:
     uniform = problem.kernel.operator.uniform is not None
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
-    learnt = problem.kernel.operator.learnt and not want.single
-    if learnt or want.left_out_method != "closed":
-        return "streamed pairs have no choice of learnt operators"
+    if problem.kernel.operator.depends_on_ridge and not want.single:
+        return f"{problem.kernel.operator} depends on the ridge, and streams have no choice of it"
     return None
 
 
@@ -43,7 +42,7 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     frame = OrthonormalFrame(problem.gathered.outputs)
     V = dense(problem.gathered.outputs.transform(problem.outputs.items))
     output_rows = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
-    if problem.kernel.operator.learnt:
+    if problem.kernel.operator.depends_on_ridge:
         return stream.factorization(problem, stream.spectrum(problem), output_rows, want.alphas[0])
     spectrum = cache.spectrum(problem.inputs.kernel, stream.spectrum, problem)
     return stream.factorization(problem, spectrum, output_rows)

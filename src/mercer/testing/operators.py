@@ -62,7 +62,7 @@ def _simulated_moments(q: int) -> list[Moments]:
 
 def _check_matrix(operator: Operator, moments: Moments) -> None:
     """Check the matrix of an operator that is fitted to the moments of one data set."""
-    operator = operator.learn(moments, 1.0)
+    operator = operator.at_ridge(moments, 1.0)
     B = host(full(operator.matrix(moments)))
     q = int(moments.vu.shape[0])
     claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
@@ -70,7 +70,7 @@ def _check_matrix(operator: Operator, moments: Moments) -> None:
     claim_close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = full(clone(operator).learn(moments, 1.0).matrix(moments))
+    again = full(clone(operator).at_ridge(moments, 1.0).matrix(moments))
     claim_close(again, B, 0.0, "a clone gives another matrix")
 
 
@@ -80,7 +80,7 @@ def _check_diagonal_moments(operator: Operator) -> None:
     s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
     known: Any = SpectralMoments(20, EV, s)
     plain = Moments(20, np.diag(s), known.vu, known.vv)
-    left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
+    left, right = (full(operator.at_ridge(m, 1.0).matrix(m)) for m in (known, plain))
     claim_close(left, right, ROOT, "diagonal moments give another matrix than dense ones")
 
 
@@ -90,7 +90,7 @@ def _check_rotation(operator: Operator) -> None:
     U, V = rng.normal(size=(20, 4)), rng.normal(size=(20, 3)) * [1.0, 2.0, 3.0]
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     moments = Moments.of(U, V), Moments.of(U, V @ R)
-    B, rotated = (host(full(operator.learn(m, 1.0).matrix(m))) for m in moments)
+    B, rotated = (host(full(operator.at_ridge(m, 1.0).matrix(m))) for m in moments)
     claim_close(
         rotated,
         R.T @ B @ R,
