@@ -106,6 +106,7 @@ MORE_KERNELS = [
     (k.Standardized(k.Linear(), "common"), TWINS), (k.TfIdf("letters", 2, 3, 4, 8), TITLES),
     (k.Standardized(k.RBF(2.0), "common", True), VECTORS),
     (k.PrincipalComponents(k.RBF(2.0)), VECTORS),
+    (k.Mahalanobis(k.RBF(2.0), np.eye(2, 3), np.arange(3.0)), VECTORS),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
     (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
     (k.Matern(1.0, nu=3.5), VECTORS),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LocalLaw,
         RegressorDependency,
     )
+    from .estimators.learn_metric import learn_metric
     from .estimators.train_network import train_network
     from .estimators.tune import tune
     from .export import to_onnx
@@ -32,7 +33,7 @@ __all__ = [
     "AutoDependency", "Blend", "BoostedDependency", "ConformalSets", "DamagedModel",
     "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits",
     "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer",
-    "__version__", "load", "register", "save", "to_onnx", "train_network", "tune",
+    "__version__", "learn_metric", "load", "register", "save", "to_onnx", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "export", "sets", "sequences", "auto")

@@ -7,6 +7,7 @@ from .head import RegressorDependency
 from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .learn_metric import learn_metric
 from .local_law import LocalLaw
 from .missing_targets import MissingTargets
 from .train_network import train_network
@@ -15,5 +16,5 @@ from .tune import tune
 __all__ = [
     "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
     "KernelDependencyCV", "LocalLaw", "MissingTargets", "RegressorDependency",
-    "train_network", "tune",
+    "learn_metric", "train_network", "tune",
 ]  # fmt: skip

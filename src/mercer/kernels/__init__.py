@@ -18,6 +18,7 @@ from .histograms import ChiSquare, Hellinger, Intersection, Tanimoto
 from .labels import Delta, Labels
 from .laplacian_regularized import LaplacianRegularized
 from .local_window import LocalWindow
+from .mahalanobis import Mahalanobis
 from .mapped import Mapped, On
 from .mass_spectrum import MassSpectrum
 from .multiples import Power, Scaled
@@ -39,11 +40,10 @@ from .wrappers import Gaussian, Normalized
 __all__ = [
     "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint", "Function", "Gaussian",
     "GraphCounts", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel", "Labels",
-    "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped", "MassSpectrum",
-    "Matern", "Normalized", "On", "Polynomial", "Positions", "Power", "Precomputed",
-    "PrincipalComponents", "Product", "Productions", "RationalQuadratic", "Scaled",
-    "ShortestPath", "Smoothed", "Sobolev",
-    "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
-    "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
-    "Words", "as_kernel", "molecule_graph",
+    "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mahalanobis", "Mapped",
+    "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
+    "Precomputed", "PrincipalComponents", "Product", "Productions", "RationalQuadratic", "Scaled",
+    "ShortestPath", "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences",
+    "SubsetTree", "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel",
+    "WeightedDegree", "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
 ]  # fmt: skip

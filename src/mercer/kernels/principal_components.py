@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Array, Items, host, like, namespace, take
+from .._base.arrays import Array, Items, host, namespace, take
 from .._base.linalg import eigh
 from .._base.parameters import positive
-from ..spaces import Vectors
 from .base import Kernel
-from .mapped import OnTransformed
+from .linear_map import LinearMap
+from .mahalanobis import OnLinearMap
 
 MOST_ROWS = 4000
 """The components are those of at most so many rows, drawn with a fixed seed."""
 
 
-class PrincipalComponents(OnTransformed):
+class PrincipalComponents(OnLinearMap):
     """Kernel on principal components, k(P(a - m), P(b - m)) with the leading directions P.
 
     Components have the units of the vectors: they are not divided by their deviations. Fields and
@@ -49,12 +49,7 @@ class PrincipalComponents(OnTransformed):
         self.kernel = kernel
         self.variance = variance
 
-    space = Vectors()
     depends_on_data = True
-
-    def check(self, A: Items, name: str = "X") -> Array:
-        """Check vectors, images or fields; return them as float64 rows."""
-        return self.space.check(A, name, "PrincipalComponents", rows=True)
 
     def fit(self, A: Items) -> Kernel:
         """Compute the components of the rows; fit the inner kernel on the components."""
@@ -64,10 +59,14 @@ class PrincipalComponents(OnTransformed):
         self.mean_, self.components_ = principal_directions(_some_rows(A), self.variance)
         return super().fit(A)
 
-    def _apply(self, A: Array) -> Array:
-        """Return the components of rows."""
+    def _map(self) -> LinearMap:
+        """Return the linear map to the components."""
         check_is_fitted(self, "components_")
-        return (A - like(self.mean_, A)) @ like(self.components_, A).T
+        return LinearMap(self.components_)
+
+    def _mean(self) -> np.ndarray:
+        """Return the mean of the training vectors."""
+        return self.mean_
 
 
 def _some_rows(A: Array) -> Array:
