@@ -184,11 +184,11 @@ def test_parameters_of_transformers_are_bounded(transformer, change, tmp_path):
     )
 
     def enlarge(file):
-        for node in every(file.tree["root"], "state"):
-            pairs = dict(map(tuple, node["dict"])) | change
-            node["dict"] = [[key, value] for key, value in pairs.items() if value is not None]
+        for name, state in every(file.tree["root"], "part"):
+            if name.startswith("sklearn."):
+                state.update(change)
 
-    refused(rewritten(model, tmp_path, enlarge), "ArrayTransformer")
+    refused(rewritten(model, tmp_path, enlarge), type(transformer).__name__)
 
 
 # -- saving -------------------------------------------------------------------------------------

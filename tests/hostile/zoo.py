@@ -14,7 +14,17 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    StandardScaler,
+)
 
 import mercer
 from mercer import (
@@ -28,7 +38,7 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.kernels.mapped import TRANSFORMERS
+from mercer.persistence.scikit_learn import COMPOSITES, SCIKIT_LEARN_CLASSES
 from mercer.tables import Table
 from registry import (
     DECODERS,
@@ -94,11 +104,30 @@ def pairs():
 def transformed():
     """Yield name, unfitted estimator, inputs and outputs for every transformer in a file."""
     sizes = {"NMF": {"n_components": 1}, "QuantileTransformer": {"n_quantiles": 3}}
-    for module, names in TRANSFORMERS.items():
-        for name in names:
+    for module, names in SCIKIT_LEARN_CLASSES.items():
+        for name in sorted({*names} - COMPOSITES):
             transformer = getattr(import_module(module), name)(**sizes.get(name, {}))
             kernel = k.Mapped(transformer, k.Linear(), s.Vectors())
             yield f"Mapped {name}", KernelDependency(kernel, alpha=0.1), np.abs(VECTORS), NUMBERS
+
+
+def pipelines():
+    """Yield name, fitted model and inputs of scikit-learn's composites around models."""
+    model = KernelDependency(k.RBF(), alpha=0.1)
+    frame = pd.DataFrame({"x": NUMBERS[:, 0], "z": list("uvuvwu"), "w": np.arange(6.0)})
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), PowerTransformer()), ["x"]),
+        (OneHotEncoder(drop="first"), ["z"]),
+        (OrdinalEncoder(), ["z"]),
+        remainder="passthrough",
+    )
+    union = make_union(StandardScaler(), PolynomialFeatures(2))
+    target = TransformedTargetRegressor(model, transformer=StandardScaler())
+    yield "Pipeline", make_pipeline(columns, model).fit(frame, VECTORS), frame
+    yield "FeatureUnion", make_pipeline(union, model).fit(NUMBERS, VECTORS), NUMBERS
+    yield "TransformedTargetRegressor", target.fit(NUMBERS, VECTORS), NUMBERS
+    sets = mercer.ConformalSets(make_pipeline(columns, model), 0.6, calibration="split")
+    yield "sets around a pipeline", sets.fit(frame, VECTORS), frame
 
 
 def wrapped():
@@ -149,7 +178,7 @@ def write(folder, every=1):
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of searches that stop early, and the like
-        for number, (name, model, X) in enumerate(fitted()):
+        for number, (name, model, X) in enumerate(chain(fitted(), pipelines())):
             _write(folder / f"{number:03} {name}.mercer", model, X)
         for number, (name, model, X, y) in enumerate(chain(wrapped(), transformed())):
             if number % every == 0:

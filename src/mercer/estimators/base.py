@@ -110,6 +110,7 @@ class StructuredEstimator(
     form_: Any = None
     output_names_: list[str] | None = None
     output_shape_: tuple[int, ...]
+    n_coordinates_: int
     _steps: Steps | None = None  # shows the steps of a fit that is watched
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
@@ -128,6 +129,8 @@ class StructuredEstimator(
             bare.points_ = self.points_.without_training_data()
         if "outputs_" in vars(self):
             bare.output_shape_ = self._output_shape()
+            if self._point_frame().compact:
+                bare.n_coordinates_ = self._number_of_coordinates()
         return bare
 
     def _output_shape(self) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ class OutputSpaceMethods:
             The inputs of these points, for decoders that use them.
         """
         frame = self._coordinate_frame()
-        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
+        width = self._number_of_coordinates()
         P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
         P = P[:, None] if P.ndim == 1 else P
         if P.ndim != 2 or P.shape[1] != width:
@@ -65,8 +65,19 @@ class OutputSpaceMethods:
                 f"predictions must have the {width} coordinates of targets(y), got shape "
                 f"{tuple(P.shape)}."
             )
-        weights = LeastWeights(frame, self.outputs_)
-        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
+
+        def weigh() -> Array:
+            """Return the weights of the points on the training outputs, which files leave out."""
+            return LeastWeights(frame, self.outputs_).weights(None, P)
+
+        return Embedding(P, frame, inputs=inputs, weigh=weigh)
+
+    def _number_of_coordinates(self) -> int:
+        """Return the number of coordinates of a point; files store it instead of an output."""
+        stored = vars(self).get("n_coordinates_")
+        if stored is not None:
+            return stored
+        return int(self._coordinate_frame().evaluate(take(self.outputs_, [0])).shape[1])
 
     def _coordinate_frame(self) -> Frame:
         """Return the frame of points; raise an error if coordinates are weights on outputs."""

@@ -126,7 +126,8 @@ class _Trainer:
     ):
         import torch
 
-        self.module = deepcopy(scalar.function).to(device).train()
+        module: Any = scalar.function
+        self.module = deepcopy(module).to(device).train()
         self.X = np.asarray(host(scalar.check(X)), dtype=np.float64)
         output = as_output_kernel(model.output_kernel)
         self.y = output.as_outputs(y)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Hashable
-from functools import cached_property
-from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -16,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, object_array
-from .._base.checks import Limits, bounded, must
 from .._base.from_file import Reducible
 from ..spaces import Opaque, Records, Space
 from .base import Kernel
@@ -24,18 +20,6 @@ from .capabilities import Features
 from .gradients import ParameterGradient
 from .networks import Network, is_module
 from .wrapper import Wrapper
-
-TRANSFORMERS = {
-    "sklearn.preprocessing": (
-        "Binarizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "PolynomialFeatures",
-        "PowerTransformer", "QuantileTransformer", "RobustScaler", "StandardScaler",
-    ),
-    "sklearn.decomposition": ("FastICA", "NMF", "PCA", "TruncatedSVD"),
-    "sklearn.feature_selection": ("VarianceThreshold",),
-    "sklearn.impute": ("SimpleImputer",),
-    "sklearn.kernel_approximation": ("AdditiveChi2Sampler", "RBFSampler"),
-}  # fmt: skip
-"""Transformers of scikit-learn whose state is arrays, by module: a model file may name these."""
 
 
 class OnTransformed(Wrapper):
@@ -142,16 +126,6 @@ class Mapped(OnTransformed, Reducible):
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 
     @property
-    def function(self) -> Any:
-        """The function or transformer; one from a file is rebuilt when it is first used."""
-        return _rebuild_transformer(self.__dict__["function"])
-
-    @function.setter
-    def function(self, function: Any) -> None:
-        """Store the function unchanged, as clones and parameters require."""
-        self.__dict__["function"] = function
-
-    @property
     def space(self) -> Space:
         """The space of the items before the function is applied."""
         return self.__dict__.get("space") or Opaque()
@@ -175,7 +149,7 @@ class Mapped(OnTransformed, Reducible):
     @property
     def _function(self) -> Any:
         """The function that is applied to a batch: the fitted transformer, or a PyTorch network."""
-        function = _rebuild_transformer(self.__dict__.get("function_")) or self.function
+        function = vars(self).get("function_", self.function)
         if not is_module(function):
             return _without_side_effects(function)
         if "network_" not in self.__dict__:
@@ -194,62 +168,10 @@ class Mapped(OnTransformed, Reducible):
         return self.inverse or None
 
     def without_training_data(self) -> Mapped:
-        """Return a copy with the transformer as an `ArrayTransformer`, for files."""
+        """Return a copy without the network's evaluator, which is made again on use."""
         reduced = super().without_training_data()
-        for name in {"function", "function_"} & vars(reduced).keys():
-            reduced.__dict__[name] = _as_array_transformer(reduced.__dict__[name])
         reduced.__dict__.pop("network_", None)
         return reduced
-
-
-class ArrayTransformer:
-    """A scikit-learn transformer stored as class name and attributes, and rebuilt when used."""
-
-    def __init__(self, name: str, state: dict[str, Any]):
-        self.name, self.state = name, state
-
-    def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` for an unknown transformer or parameters that are too large."""
-        must(_module_of(self.name), f"{self.name!r:.40} is not a transformer that a file may hold")
-        must(isinstance(self.state, dict), "state must be a dictionary")
-        for name in {"max_iter", "sample_steps"} & self.state.keys():
-            bounded(self.state[name], name, 0, limits.steps // 10)
-        if "_max_degree" in self.state:  # an attribute of fitted PolynomialFeatures
-            degree = bounded(self.state["_max_degree"], "degree", 0, limits.steps // 100)
-            inputs = bounded(self.state.get("n_features_in_"), "n_features_in_", 0, limits.size)
-            columns = math.comb(inputs + degree, degree)
-            must(columns <= limits.size // 16, "degree is too large")
-            bounded(self.state.get("_n_out_full"), "_n_out_full", 0, columns)
-
-    @cached_property
-    def transformer(self) -> Any:
-        """The rebuilt transformer, whose class must be one of `TRANSFORMERS`."""
-        transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
-        transformer.__dict__.update(
-            {k: _rebuild_transformer(value) for k, value in self.state.items()}
-        )
-        return transformer
-
-
-def _module_of(name: str) -> str | None:
-    """Return the module of a scikit-learn class in `TRANSFORMERS`, or None for other names."""
-    return next((module for module, names in TRANSFORMERS.items() if name in names), None)
-
-
-def _rebuild_transformer(function: Any) -> Any:
-    """Return the transformer of an `ArrayTransformer`; other objects are returned unchanged."""
-    return function.transformer if isinstance(function, ArrayTransformer) else function
-
-
-def _as_array_transformer(function: Any) -> Any:
-    """Return an `ArrayTransformer` of a scikit-learn transformer; other objects unchanged."""
-    name = type(function).__name__
-    if not f"{type(function).__module__}.".startswith(f"{_module_of(name)}."):
-        return function
-    state = {
-        k: _as_array_transformer(v) for k, v in vars(function).items() if not k.startswith("_skl")
-    }
-    return ArrayTransformer(name, state)
 
 
 def _without_side_effects(function: Any) -> Any:

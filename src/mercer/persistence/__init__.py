@@ -2,7 +2,8 @@
 
 A model file is a zip archive of ``model.json``, a tree of plain values and of mercer's own parts by
 name, and one ``.npy`` member for each array. Loading makes parts without calling their code and
-sets the attributes that the file has. It never unpickles, and imports only mercer's own modules.
+sets the attributes that the file has. It never unpickles, and imports only mercer's own modules and
+those of the transformers and pipelines of scikit-learn that `scikit_learn` lists.
 
 `parts` finds classes by name, `creation` creates objects of them, `writer` and `reader` translate
 between models and trees, and `archive` reads and writes the zip archive within limits.
@@ -44,9 +45,10 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
     Parameters
     ----------
     model : estimator
-        The model or part to save. Functions, and objects of custom classes that were not registered
-        (`mercer.register`), cannot be saved: an error names them. A PyTorch network is saved as its
-        arrays, and `load` needs a module with the same layers.
+        The model or part to save, or a pipeline of scikit-learn around a model. Functions, and
+        objects of custom classes that were not registered (`mercer.register`), cannot be saved: an
+        error names them. A PyTorch network is saved as its arrays, and `load` needs a module with
+        the same layers.
     path : str or Path
         The file. An existing file is replaced only after the new file was read back. If the path
         is a link, the file that it points to is replaced.

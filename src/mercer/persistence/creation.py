@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._base.checks import Limits, is_integer, must
+from . import scikit_learn
 
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
@@ -61,6 +62,8 @@ def create_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
         part.__dict__.update(values)
     if isinstance(part, Checked):
         part.check_loaded(limits)
+    elif scikit_learn.class_name(kind):
+        scikit_learn.check(part, limits)
     return part
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.checks import must
+from . import scikit_learn
 
 FOLDERS = (
     "spaces", "kernels", "features", "operators", "solvers", "sources", "decoders",
@@ -74,7 +75,9 @@ def _registered_name(kind: type) -> str:
 def part_name(kind: type) -> str | None:
     """Return the name of a class in model files; None if its objects cannot be saved."""
     name = _registered_name(kind)
-    return name if _REGISTERED.get(name) is kind else _mercer_name(kind)
+    if _REGISTERED.get(name) is kind:
+        return name
+    return _mercer_name(kind) or scikit_learn.class_name(kind)
 
 
 def _mercer_name(kind: type) -> str | None:
@@ -95,6 +98,9 @@ def part_type(name: Any) -> type:
             "import it and call mercer.register on it first, if you trust its author",
         )
         return _REGISTERED[name]
+    theirs = scikit_learn.class_of(name) if isinstance(name, str) else None
+    if theirs is not None:
+        return theirs
     if not isinstance(name, str) or not re.fullmatch(r"[a-z_]+\.[A-Za-z0-9_]+", name):
         raise ValueError(f"{name!r:.60} is not the name of a part")
     folder, _, class_name = name.partition(".")

@@ -16,6 +16,7 @@ from scipy import sparse
 from .._base.arrays import host, is_foreign
 from .._base.from_file import MARK, Reducible
 from ..kernels.networks import is_module
+from . import scikit_learn
 from .creation import slots
 from .parts import part_name
 from .reader import INTEGER_BITS
@@ -61,6 +62,8 @@ class Writer:
 
     def _composite_node(self, value: Any, path: str) -> dict:
         """Return the tree node of a container, array or object."""
+        if isinstance(value, type) and issubclass(value, np.generic):  # parameters of encoders
+            value = np.dtype(value)
         if is_foreign(value):
             value = host(value)
         if is_module(value):
@@ -118,7 +121,9 @@ class Writer:
         if name is None or contents:
             raise TypeError(_cannot_save(path, value))
         state = _saved_attributes(
-            value.without_training_data() if isinstance(value, Reducible) else value
+            value.without_training_data()
+            if isinstance(value, Reducible)
+            else scikit_learn.saved(value)
         )
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
@@ -159,6 +164,6 @@ def _cannot_save(path: str, value: Any) -> str:
             'scoring="r2", are saved as they are.'
         )
     return (
-        f"{path} is {name}, {what}, which a model file cannot hold: it has arrays, text and "
-        f"mercer's own parts only. {way_out}"
+        f"{path} is {name}, {what}, which a model file cannot hold: it has arrays, text, "
+        f"mercer's own parts and the transformers of docs/sharing.md only. {way_out}"
     )
