@@ -3,6 +3,6 @@
 A file is read into a `Table` of named columns, which `AutoDependency` accepts like a DataFrame.
 """
 
-from .auto.tables import BadTable, Table, read, write
+from .auto.tables import BadTable, Option, Table, read, write
 
-__all__ = ["BadTable", "Table", "read", "write"]
+__all__ = ["BadTable", "Option", "Table", "read", "write"]

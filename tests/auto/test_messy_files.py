@@ -23,10 +23,10 @@ from mercer.tables import BadTable, read, write
     ("text", "names", "rows"),
     [
         ("0,1,2\n0.5,1.5,2.5\n3,4,5\n", ["0", "1", "2"], 2),  # pandas without an index
-        (",0,1\n0,0.5,1.5\n1,2.5,3.5\n", ["column 1", "0", "1"], 2),  # and with one
-        (",0\n0,7\n1,8\n", ["column 1", "0"], 2),
+        (",0,1\n0,0.5,1.5\n1,2.5,3.5\n", ["Unnamed: 0", "0", "1"], 2),  # and with one
+        (",0\n0,7\n1,8\n", ["Unnamed: 0", "0"], 2),
         ("0,1,kind\n0.5,1.5,a\n3,4,b\n", ["0", "1", "kind"], 2),  # names beside counts
-        (",0,kind\n0,0.5,a\n1,3,b\n", ["column 1", "0", "kind"], 2),
+        (",0,kind\n0,0.5,a\n1,3,b\n", ["Unnamed: 0", "0", "kind"], 2),
         ("id,1,2\nx,1.5,3\ny,4,5\n", ["id", "1", "2"], 2),
         ("0,1,red\n1,0,red\n2,1,blue\n", ["1", "2", "3"], 3),  # a word that comes again
         ("0,1,2\n1,0,2\n2,1,0\n", ["1", "2", "3"], 3),  # rankings
@@ -35,7 +35,7 @@ from mercer.tables import BadTable, read, write
         ("2024-01-01,5\n2024-01-02,6\n", ["1", "2"], 2),
         ("1,5;2,5\n3,5;4,5\n", ["1", "2"], 2),
         ("when,x\n2024-01-01,5\n", ["when", "x"], 1),
-        (",a\n0,5\n1,6\n", ["column 1", "a"], 2),
+        (",a\n0,5\n1,6\n", ["Unnamed: 0", "a"], 2),
         ("Stadt;Preis (€)\nUlm;5 €\nKöln;6 €\n", ["Stadt", "Preis (€)"], 2),
     ],
 )
@@ -181,7 +181,7 @@ def test_spreadsheets_that_are_none(file, book):
         (b"a,b\n,\n", "a header and no rows"),
         (b",\n,\n", "only empty cells"),
         (b'a,b\n1,"' + b"x" * 200_000, "line 2: field larger than field limit.* as .jsonl"),
-        (b'a,b\n1,"x\n2,y\n', "line 3: unexpected end of data. Is a closing quote missing"),
+        (b'a,b\n1,"x\n2,y\n', "line 3: unexpected end of data: close every quote"),
     ],
 )
 def test_files_that_are_no_tables(file, data, message):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer.auto.tables.values import numbers
+from mercer.auto.tables.columns import numbers
 from mercer.tables import BadTable, read, write
 
 

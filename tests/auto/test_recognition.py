@@ -259,10 +259,10 @@ def test_an_index_that_pandas_wrote_is_no_input(tmp_path):
 
     frame = pandas.DataFrame({"a": np.linspace(0, 1, 30), "y": np.linspace(0, 2, 30)})
     frame.to_csv(tmp_path / "t.csv")
-    assert input_kind(read(tmp_path / "t.csv"), "column 1") == "nothing"
+    assert input_kind(read(tmp_path / "t.csv"), "Unnamed: 0") == "nothing"
     model = fitted(read(tmp_path / "t.csv"))
     new = {"a": [0.5]}
-    assert_equal(model.predict(new), model.predict({"column 1": [7], **new}))
+    assert_equal(model.predict(new), model.predict({"Unnamed: 0": [7], **new}))
 
 
 def test_empty_cells_of_label_sets_are_sets_without_labels():

@@ -11,7 +11,8 @@ from ..sets.choices import checked_fraction
 from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
 from .measures import scorer_of
 from .presets import PRESETS
-from .tables.table import BadTable, Table
+from .tables.bad_table import BadTable
+from .tables.table import Table
 
 FEWEST_ROWS = 4
 """The smallest number of training rows."""
@@ -56,7 +57,7 @@ def check_rows(inputs: Table, outputs: Table) -> None:
     if n < FEWEST_ROWS:
         rows = "1 row" if n == 1 else f"{n} rows"
         raise BadTable(
-            f"{inputs.source} has {rows}: at least {FEWEST_ROWS} are needed to learn from."
+            f"{inputs.source} has {rows}: at least {FEWEST_ROWS} are needed to learn from"
         )
 
 

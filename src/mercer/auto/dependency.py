@@ -35,8 +35,9 @@ from .presets import PRESETS
 from .progress import Clock
 from .records import fit_outputs, rows_without_output
 from .search import Search
+from .tables.bad_table import BadTable
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
-from .tables.table import BadTable, Name, Table
+from .tables.table import Name, Table
 
 ROWS_WITH_SETS = 4000
 """With at most this many rows, models of all kinds can predict sets, requested in `fit` or not."""
@@ -257,7 +258,7 @@ class AutoDependency(LearntFromTable):
         if self.output is not None:
             names = table.names(as_list(self.output))
         if not names:
-            raise BadTable(f"{table.source} has no column to predict: name it in output.")
+            raise BadTable(f"{table.source} has no column to predict", "name it in output")
         return names
 
     def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
@@ -269,7 +270,9 @@ class AutoDependency(LearntFromTable):
         names = table.names(as_list(self.inputs))
         both = [name for name in names if name in outputs]
         if both:
-            raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
+            raise BadTable(
+                f"{table.source}: {both[0]!r} cannot be both input and output", "name it once"
+            )
         return names
 
 

@@ -14,9 +14,9 @@ from .kinds.labels import LabelCells
 from .kinds.numbers import write_dates
 from .outputs import ARRAYS, Outputs
 from .records import RecordOutputs
-from .tables.notation import DURATION, is_date
+from .tables.columns import Column
+from .tables.notation import Dates, Durations, Notation, Numbers
 from .tables.table import Name, Table
-from .tables.values import Column
 
 DESCRIBED_COLUMNS = 200
 """The largest number of columns that are described."""
@@ -48,9 +48,9 @@ def describe_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
         return {name: description for one in descriptions for name, description in one.items()}
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
-        forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)
+        forms = outputs.cells_.notations_ or [Numbers()] * len(outputs.columns_)
         if len(outputs.columns_) == 1 < rows.shape[1]:
-            description = f"rows of {rows.shape[1]} values, {_describe_range(rows, '.')}"
+            description = f"rows of {rows.shape[1]} values, {_describe_range(rows, forms[0])}"
             return {outputs.columns_[0]: description}
         named = enumerate(outputs.columns_[:DESCRIBED_COLUMNS])
         return {name: _describe_range(rows[:, j], forms[j]) for j, name in named}
@@ -154,15 +154,15 @@ def _count_empty_cells(table: Table, name: Name) -> str:
     return f" ({empty} empty)" if empty else ""
 
 
-def _describe_range(values: np.ndarray, notation: str) -> str:
+def _describe_range(values: np.ndarray, notation: Notation) -> str:
     """Return the smallest and the largest value as text: numbers, dates or durations."""
     low, high = float(np.min(values)), float(np.max(values))
-    if is_date(notation):
+    if isinstance(notation, Dates):
         first, last = write_dates(np.array([low, high]), "text", with_times=False)
         return f"dates from {first} to {last}"
-    if notation == DURATION:
-        return f"{low:.4g} to {high:.4g} days"
-    return f"{low:.4g} to {high:.4g}"
+    unit = "days" if isinstance(notation, Durations) else ""
+    unit = (notation.unit or "") if isinstance(notation, Numbers) else unit
+    return f"{low:.4g} to {high:.4g}" + (f" {unit}" if unit else "")
 
 
 def _describe_values(values: list[str]) -> str:

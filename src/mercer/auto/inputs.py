@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator
 
 from .._base.arrays import object_array
 from .calendar import calendar_features, calendar_names, periods_with_variation
-from .kinds.cells import check_smiles
+from .kinds.cells import check_smiles, text_of
 from .kinds.guess import input_kind, without_empty_cells
 from .kinds.labels import LabelCells
-from .tables.notation import is_date
-from .tables.table import BadTable, Name, Table
-from .tables.values import Column, numbers_with_gaps
+from .tables.bad_table import BadTable
+from .tables.columns import Column, numbers_with_gaps
+from .tables.notation import Dates
+from .tables.table import Name, Table
 
 BAG = 30
 """Rows of only two-valued columns, at least this many, are compared as sets."""
@@ -83,8 +84,8 @@ class Inputs(BaseEstimator):
         }
         if len(set(map(str, self.non_numeric))) < len(self.non_numeric):
             raise BadTable(
-                f"{table.source} has columns whose names are the same text, such as 1 and '1': "
-                "rename one."
+                f"{table.source} has columns whose names are the same text, such as 1 and '1'",
+                "rename one",
             )
         self.block_ = "numbers"
         while self.block_ in map(str, self.non_numeric):
@@ -102,20 +103,18 @@ class Inputs(BaseEstimator):
         self._scale_indicators(raw)
         if not self.width_ and not self.non_numeric:
             raise BadTable(
-                f"{table.source}: no input column varies: there is nothing to learn from."
+                f"{table.source}: no input column varies: there is nothing to learn from"
             )
         return self
 
     def _column_format(self, table: Table, name: Name) -> Any:
         """Return what is needed to read a column: a notation, `LabelCells`, or None.
 
-        A column of numbers has a notation (a decimal mark, a date format or "duration", because
-        dates and durations are also read as numbers), and a column of labels has `LabelCells`.
+        A column of numbers, dates or durations has a `Notation`, and a column of labels has
+        `LabelCells`.
         """
         if self.kinds_[name] == "number":
-            return (
-                Column.of(table, name).notation() if len(without_empty_cells(table, name)) else "."
-            )
+            return Column.of(table, name).notation()
         if self.kinds_[name] != "labels":
             return None
         cells = LabelCells()
@@ -241,7 +240,7 @@ class Inputs(BaseEstimator):
         if raw.shape[1] != len(self.mean_):
             raise BadTable(
                 f"{table.source}: rows of {raw.shape[1]} numbers, but training rows had "
-                f"{len(self.mean_)}."
+                f"{len(self.mean_)}"
             )
         empty = np.isnan(raw)
         Z = (np.where(empty, self.mean_, raw) - self.origin_) / self.spread_
@@ -249,8 +248,7 @@ class Inputs(BaseEstimator):
 
     def _has_dates(self, table: Table, name: Name) -> bool:
         """Return whether a column of numbers has one date in each cell."""
-        read = numbers_with_gaps(table, name, self.forms_[name])
-        return is_date(self.forms_[name]) and read.shape[1] == 1
+        return isinstance(self.forms_[name], Dates)
 
     def _allows_indicator(self) -> np.ndarray:
         """Return a mask of the unscaled numeric features that may have an indicator of empty cells.
@@ -295,17 +293,7 @@ def _concatenate_blocks(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray
 def _category_texts(table: Table, name: Name) -> list[str | None]:
     """Return the cells of a column of categories as text, None for an empty cell."""
     empty = set(table.empty(name))
-    return [None if i in empty else _category_text(c) for i, c in enumerate(table.columns[name])]
-
-
-def _category_text(cell: Any) -> str:
-    """Return a cell of a column of categories as stripped text, with 10.0 as "10".
-
-    One empty cell converts a column of integers to floats.
-    """
-    if isinstance(cell, float | np.floating) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip()
+    return [None if i in empty else text_of(c) for i, c in enumerate(table.columns[name])]
 
 
 def _warn_of_unseen(what: str, name: Name, unseen: set) -> None:

@@ -29,8 +29,9 @@ from .measures import error_tables, metrics_by_name, scorer_of
 from .outputs import ARRAYS, Outputs
 from .pairs import Pairs
 from .records import RECORD
+from .tables.bad_table import BadTable
 from .tables.frames import as_table, frame_like
-from .tables.table import BadTable, Table
+from .tables.table import Table
 
 
 class Training(NamedTuple):
@@ -130,7 +131,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         check_is_fitted(self)
         table = as_table(X)
         if not len(table):
-            raise BadTable(f"{table.source} has 0 rows: at least 1 is needed to predict.")
+            raise BadTable(f"{table.source} has 0 rows: at least 1 is needed to predict")
         return table, self.inputs_.transform(table)
 
     def _format_output(self, item: Any) -> Any:
@@ -284,7 +285,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         `coverage` and `joint` are those of `predict_set`.
         """
         if isinstance(self.best_estimator_, Letters):
-            raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
+            raise ValueError(
+                "texts that are made letter by letter have no sets: use predict_top, or "
+                "mercer predict --top 5."
+            )
         if "sets_" not in vars(self) and "training_" not in vars(self):
             raise ValueError(
                 "this model was saved without prediction sets, because it has many rows and no "

@@ -19,7 +19,8 @@ from ..spaces.records import field_values, fill_missing_fields, known_fields, re
 from .kinds.cells import Cells
 from .kinds.guess import output_kind, without_empty_cells
 from .outputs import Outputs
-from .tables.table import BadTable, Name, Table
+from .tables.bad_table import BadTable
+from .tables.table import Name, Table
 
 RECORD = "record"
 """The kind of several columns that differ in kind."""
@@ -90,8 +91,8 @@ def _check_kinds(kinds: Mapping[Name, str], table: Table, names: Sequence[Name])
     absent = [name for name in names if name not in kinds]
     if absent:
         raise BadTable(
-            f"{table.source}: output has no kind for the column {absent[0]!r:.60}: name the kind "
-            "of each column, or none."
+            f"{table.source}: output has no kind for the column {absent[0]!r:.60}",
+            ["name the kind of each column", "name none"],
         )
     return {name: kinds[name] for name in names}
 

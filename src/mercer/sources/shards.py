@@ -117,7 +117,9 @@ def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
     missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
     if missing:
-        raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
+        raise ValueError(
+            f"{path} has no array {missing[0]!r}: it has {known}. Pass inputs= and outputs=."
+        )
     single = [name for name in names if not found[name].ndim]
     if single:
         raise ValueError(
@@ -141,7 +143,9 @@ def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
         known = file.schema_arrow.names
     missing = [name for name in columns if name not in known]
     if missing:
-        raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
+        raise ValueError(
+            f"{path} has no column {missing[0]!r}: it has {known}. Pass inputs= and outputs=."
+        )
     with _naming_file(path), ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(columns))):
             yield tuple(_column_values(batch, name) for name in names)

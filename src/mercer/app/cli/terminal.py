@@ -10,9 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from ...tables import Option
 
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, marks that change the direction of writing, and lone surrogates."""
@@ -28,29 +32,40 @@ def _escape_sequence(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
-ARGUMENT = re.compile(r"""\b(encoding|separator|sheet|decimal|missing)=\[?(['"].*?['"])\]?""")
-"""Arguments of `mercer.tables.read` in messages; each is an option of the same name."""
-OPTIONS = {
-    "rows out": "rows out with --drop-missing",
-    "header=False": "--no-header",
-    "day_first=True": "--day-first",
-    "day_first=False": "--month-first",
-    "predict_top": "--top",
+SWITCHES = {
+    ("header", True): "--header",
+    ("header", False): "--no-header",
+    ("day_first", True): "--day-first",
+    ("day_first", False): "--month-first",
+    ("drop_missing", True): "--drop-missing",
 }
+"""The options of the command line that have no value, by the argument and its value in Python."""
 
 
-def with_option_names(sentence: str) -> str:
-    """Replace the argument names in a message by the options of the command line.
+def option_words(option: Option) -> str:
+    """Return how an option of an error message is written on the command line.
 
     Examples
     --------
-    >>> from mercer.app.cli.terminal import with_option_names
-    >>> with_option_names("pass encoding='cp1252'.")
-    "pass --encoding 'cp1252'."
+    >>> from mercer.app.cli.terminal import option_words
+    >>> from mercer.tables import Option
+    >>> option_words(Option("encoding", "cp1252"))
+    'pass --encoding cp1252'
     """
-    for argument, option in OPTIONS.items():
-        sentence = sentence.replace(argument, option)
-    return ARGUMENT.sub(r"--\1 \2", sentence)
+    name, value = option
+    if name == "kind":
+        return f"pass --space COLUMN={value}"
+    if name == "missing":
+        (value,) = value
+    switch = None if isinstance(value, str) else SWITCHES.get((name, value))
+    return f"pass {switch or f'--{name} {quote(str(value))}'}"
+
+
+def sentence_of(problem: Exception) -> str:
+    """Return the message of an error, in which options are those of the command line."""
+    from ...tables import BadTable
+
+    return problem.worded(option_words) if isinstance(problem, BadTable) else str(problem)
 
 
 def report_errors(command: Callable) -> Callable:
@@ -74,7 +89,7 @@ def report_errors(command: Callable) -> Callable:
         except RecursionError:
             raise click.ClickException("a value is nested too deeply to be read.") from None
         except (ValueError, TypeError, ImportError, ArithmeticError, OSError) as problem:
-            raise click.ClickException(escape_controls(with_option_names(str(problem)))) from None
+            raise click.ClickException(escape_controls(sentence_of(problem))) from None
 
     return run
 

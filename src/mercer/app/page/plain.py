@@ -7,6 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ...tables import BadTable, Option
+
+
+def sentence_of(problem: Exception) -> str:
+    """Return the message of an error, with those ways out that the page has."""
+    return problem.worded(_page_words) if isinstance(problem, BadTable) else str(problem)
+
+
+def _page_words(option: Option) -> str | None:
+    """Return what the page calls an option; None for one that it does not have."""
+    words = {"drop_missing": "leave such rows out", "kind": "choose another kind for it"}
+    return words.get(option.name)
+
 
 def to_json_types(value: Any) -> Any:
     """Convert a value to types that JSON supports; NaN and infinite numbers become None."""

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from . import connection
 from .digits import DigitsTab
 from .fields import FieldsTab
-from .plain import to_json_types
+from .plain import sentence_of, to_json_types
 from .strings import StringsTab
 from .table import TableTab
 from .words import WordsTab
@@ -130,7 +130,7 @@ def _call_and_respond(answer: Callable[[dict], dict], body: bytes) -> Response:
     except RecursionError:
         return _error_response("The request is nested too deeply: recursion is limited.")
     except (ValueError, TypeError, ArithmeticError, ImportError, OSError) as problem:
-        return _error_response(str(problem))
+        return _error_response(sentence_of(problem))
 
 
 def _error_response(sentence: str, status: int = 400) -> Response:

@@ -16,7 +16,7 @@ import numpy as np
 from ... import AutoDependency, save
 from ...auto.kinds.guess import INPUT_KINDS, OUTPUT_KINDS, input_kind, output_kind, with_guesses
 from ...tables import BadTable, Table, read
-from .plain import to_json_types
+from .plain import sentence_of, to_json_types
 
 FIT_SECONDS = 60.0
 """The time limit of a fit on the page, in seconds."""
@@ -33,8 +33,8 @@ LISTED_OUTPUTS = 12
 class BackgroundFit:
     """Fit of a model that runs in a background thread."""
 
-    def __init__(self, model: AutoDependency, table: Table, dropped_rows: int):
-        self.model, self.table, self.dropped_rows = model, table, dropped_rows
+    def __init__(self, model: AutoDependency, table: Table):
+        self.model, self.table = model, table
         self.error = ""
         self.begun = time.monotonic()
         self.thread = threading.Thread(target=self._fit_model, daemon=True)
@@ -45,7 +45,7 @@ class BackgroundFit:
         try:
             self.model.fit(self.table)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
-            self.error = str(problem) or type(problem).__name__
+            self.error = sentence_of(problem) or type(problem).__name__
 
     @property
     def running(self) -> bool:
@@ -110,19 +110,18 @@ class TableTab:
         kinds = _requested_kinds(request, [*inputs, *outputs])
         unused = {name: "nothing" for name in table.columns if name not in (*inputs, *outputs)}
         chosen = {name: kinds[name] for name in outputs if name in kinds}
-        filled = table.filled(outputs, drop=True)
         model = AutoDependency(
             inputs=unused | {name: kinds[name] for name in inputs if name in kinds},
             output=with_guesses(table, outputs, chosen) if chosen else outputs,
-            coverage=TABLE_COVERAGE if len(filled) >= FEWEST_ROWS_FOR_SETS else None,
+            coverage=TABLE_COVERAGE if len(table) >= FEWEST_ROWS_FOR_SETS else None,
             time_limit=FIT_SECONDS,
             random_state=0,
         )
         with self.lock:
             if self.started is not None and self.started.running:
                 raise ValueError("Another fit is running: wait until it has ended.")
-            self.job = self.started = BackgroundFit(model, filled, len(table) - len(filled))
-        return {"rows": len(filled)}
+            self.job = self.started = BackgroundFit(model, table)
+        return {"rows": len(table)}
 
     def progress(self, request: dict) -> dict:
         """Return the seconds that the fit has taken, and its results once it has ended."""
@@ -145,7 +144,7 @@ class TableTab:
             "score": model.loo_score_,
             "baselines": dict(model.baselines_),
             "rows": model.n_rows_,
-            "left_out": job.dropped_rows,
+            "left_out": len(job.table) - model.n_rows_,
             "seconds": model.seconds_,
             "form": [{"name": name, "kind": kind,
                       "values": model.inputs_.values_.get(name, [])[:CHOICES]}
@@ -247,8 +246,8 @@ def _check_width(table: Table) -> Table:
     """Return the table; raise an error if it has too many columns for the page."""
     if len(table.columns) > MOST_COLUMNS:
         raise BadTable(
-            f"The table has {len(table.columns)} columns, and this page takes {MOST_COLUMNS}. Use "
-            "Python: AutoDependency(output=...).fit(table)."
+            f"The table has {len(table.columns)} columns, and this page takes {MOST_COLUMNS}",
+            "use Python: AutoDependency(output=...).fit(table)",
         )
     return table
 
@@ -276,7 +275,7 @@ def _kinds_by_role(table: Table, name: Any) -> dict[str, str]:
         try:
             kinds[role] = kind(table, name)
         except ValueError as problem:
-            kinds[role] = str(problem)
+            kinds[role] = sentence_of(problem)
     return kinds
 
 

@@ -11,7 +11,10 @@ from sklearn.base import BaseEstimator
 from ..._base.arrays import Items, object_array
 from ..._base.errors import require
 from ...spaces import Classes, Graphs, Molecules, Sequences, Space
-from ..tables.table import BadTable, Name, Table
+from ..tables.bad_table import BadTable
+from ..tables.columns import Column
+from ..tables.notation import TRUTH
+from ..tables.table import Name, Table
 
 
 class Cells(BaseEstimator):
@@ -49,7 +52,7 @@ class Cells(BaseEstimator):
         if len(self.columns_) != 1:
             names = ", ".join(map(str, self.columns_))
             raise BadTable(
-                f"{table.source}: {self.space.name} must be in one column, got {names:.200}."
+                f"{table.source}: {self.space.name} must be in one column, got {names:.200}"
             )
         (name,) = table.names(self.columns_)
         return name, table.columns[name]
@@ -59,26 +62,78 @@ class Cells(BaseEstimator):
         try:
             return self.space.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
         except (TypeError, ValueError) as problem:
-            raise BadTable(str(problem)) from None
+            raise BadTable(str(problem).removesuffix(".")) from None
+
+
+TYPES: dict[type, str] = {bool: "bool", np.bool_: "bool", int: "int", str: "str", float: "float"}
+TYPES_OF_ARRAYS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+"""The names of the types of class labels, and of those in arrays by their kind."""
 
 
 class ClassCells(Cells):
-    """Converter of cells that hold one class label each."""
+    """Converter of cells that hold one class label each.
+
+    Attributes
+    ----------
+    type_
+        The type of the labels, to which later cells are converted: "bool", "int", "float" or
+        "str"; "any" where the training labels have another type.
+    """
 
     space = Classes()
 
+    def fit(self, table: Table, names: Sequence[Name]) -> Items:
+        """Determine the type of the labels in the training rows, and return the labels."""
+        self.columns_ = list(names)
+        name, cells = self._single_column(table)
+        if Column.of(table, name).is_truth:
+            self.type_ = "bool"
+        elif isinstance(cells, np.ndarray):
+            self.type_ = TYPES_OF_ARRAYS.get(cells.dtype.kind, "any")
+        else:
+            types = {type(cell) for cell in cells}
+            self.type_ = TYPES.get(types.pop(), "any") if len(types) == 1 else "str"
+        return self.read(table)
+
     def read(self, table: Table) -> np.ndarray:
-        """Return the class labels, with text stripped of surrounding blanks."""
-        _, cells = self._single_column(table)
-        if isinstance(cells, np.ndarray):
+        """Return the class labels, in the type of the training labels."""
+        name, cells = self._single_column(table)
+        kind = TYPES_OF_ARRAYS.get(cells.dtype.kind) if isinstance(cells, np.ndarray) else None
+        if kind == self.type_:
             return self._check_items(cells, table)
-        labels = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-        mixed = len({type(label) for label in labels}) > 1
-        return self._check_items(object_array([str(a) if mixed else a for a in labels]), table)
+        labels = [self._label(table, i, name, cell) for i, cell in enumerate(cells)]
+        return self._check_items(object_array(labels), table)
+
+    def _label(self, table: Table, i: int, name: Name, cell: Any) -> Any:
+        """Return cell i of column `name` as a label of the training type."""
+        if self.type_ == "any":
+            return cell
+        text = text_of(cell)
+        try:
+            if isinstance(cell, list | tuple | dict | set | np.ndarray):
+                raise ValueError
+            if self.type_ == "bool":
+                return bool(int(TRUTH.get(text.lower(), text)))
+            return {"int": int, "float": float, "str": str}[self.type_](text)
+        except ValueError:
+            raise table.refused(
+                i, name, f"{cell!r:.40} is not of the type of the training labels ({self.type_})",
+                "write it like them", "leave the row out",
+            ) from None  # fmt: skip
 
     def write(self, items: Items) -> dict[Name, Any]:
         """Convert class labels to one column of cells, by name."""
         return {self.columns_[0]: np.asarray(items)}
+
+
+def text_of(cell: Any) -> str:
+    """Return a cell as stripped text, with 10.0 as "10".
+
+    One empty cell converts a column of integers to floats.
+    """
+    if isinstance(cell, float | np.floating) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
 
 
 class TextCells(Cells):
@@ -91,7 +146,7 @@ class TextCells(Cells):
         name, cells = self._single_column(table)
         for i, cell in enumerate(cells):
             if not isinstance(cell, str | int | float | np.number | list | tuple):
-                raise table.refused(i, name, f"{cell!r:.40} is not a text.")
+                raise table.refused(i, name, f"{cell!r:.40} is not a text", "write a text")
         texts = [cell if isinstance(cell, list | tuple) else str(cell).strip() for cell in cells]
         return self._check_items(object_array(texts), table)
 
@@ -116,7 +171,10 @@ def check_smiles(table: Table, name: Name, items: Iterable[str]) -> None:
     with rdBase.BlockLogs():
         for i, item in enumerate(items):
             if item and Chem.MolFromSmiles(item) is None:
-                raise table.refused(i, name, f"{item!r:.40} is not a SMILES string.")
+                raise table.refused(
+                    i, name, f"{item!r:.40} is not a SMILES string", "fix the cell",
+                    "leave the row out",
+                )  # fmt: skip
 
 
 class GraphCells(Cells):

@@ -12,10 +12,11 @@ import numpy as np
 
 from ..._base.arrays import is_networkx
 from ...estimators.default_kernels import SMOOTH
-from ..tables.table import BadTable, Name, Table
-from ..tables.values import Column, is_numeric, numbers
+from ..tables.bad_table import BadTable
+from ..tables.columns import Column, is_numeric, numbers
+from ..tables.table import Name, Table
 from .labels import label_separator
-from .rankings import BETTER, labels_by_rank, rank_same_labels, ranking_separator
+from .rankings import BETTER, labels_by_rank, rank_few_labels, rank_same_labels, ranking_separator
 
 EXAMINED_ROWS = 200
 """The number of rows that a guess examines, evenly spaced in the table."""
@@ -35,10 +36,8 @@ OUTPUT_KINDS = (
 def input_kind(table: Table, name: Name) -> str:
     """Guess the kind of an input column from its cells, such as "number" or "text"."""
     column = Column.of(table, name)
-    if not len(column.cells) or (not column.array and _is_row_counter(name, column.cells)):
+    if not len(column.cells) or _is_row_counter(name, column.cells):
         return "nothing"
-    if column.array:
-        return "number"
     if column.is_numeric:
         return "number"
     column.refuse_mixed()
@@ -118,11 +117,15 @@ def _sample_indices(n: int) -> np.ndarray:
 
 
 def _is_row_counter(name: Name, cells: Any) -> bool:
-    """Return whether an unnamed column counts rows from 0 or 1, as an index of pandas does."""
-    if not isinstance(name, str) or not name.startswith(("column ", "Unnamed: ")):
+    """Return whether an unnamed column has increasing integers, as an index of pandas does.
+
+    It does not count from 0 or 1 if rows were left out.
+    """
+    if not isinstance(name, str) or not name.startswith("Unnamed: "):
         return False
     texts = [str(cell).strip() for cell in cells]
-    return any(texts == [str(i + first) for i in range(len(texts))] for first in (0, 1))
+    counts = [int(text) for text in texts if text.isdecimal() and len(text) < 19]
+    return len(counts) == len(texts) and all(np.diff(counts) > 0)
 
 
 def _kind_of_numbers(table: Table, names: Sequence[Name]) -> str:
@@ -133,7 +136,8 @@ def _kind_of_numbers(table: Table, names: Sequence[Name]) -> str:
         return "number"  # ragged or not finite: reading it says so
     width = rows.shape[1]
     if width == 1:
-        return "class" if _is_class(table.columns[names[0]]) else "number"
+        is_class = Column.of(table, names[0]).is_truth or _is_class(table.columns[names[0]])
+        return "class" if is_class else "number"
     if width >= 3 and _are_rankings(rows):
         return "ranking"
     if np.isin(rows, (0, 1)).all():
@@ -176,8 +180,7 @@ def _kind_of_cells(cells: list[Any], output: bool) -> str:
     texts = [str(cell).strip() for cell in cells]
     if all(text.startswith("[") and text.endswith("]") and '"' in text for text in texts):
         return "ranking" if output and rank_same_labels(texts, None) else "labels"
-    between = ranking_separator(texts) if output else None
-    if output and (between is not None or any(all(b in t for t in texts) for b in BETTER)):
+    if output and (ranking_separator(texts) or any(rank_few_labels(texts, b) for b in BETTER)):
         return "ranking"
     separator = label_separator(texts)
     if separator is not None and (output or separator != ","):

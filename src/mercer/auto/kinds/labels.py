@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._base.arrays import Items, object_array
 from ...spaces import LabelSets
+from ..tables.columns import Column
 from ..tables.table import Name, Table
 from .cells import Cells
 
@@ -18,6 +19,7 @@ LABEL_SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
 MOVING = 0.2
 """A comma separates labels if at least this fraction of repeated labels changes its position."""
 _COLLECTIONS = (list, tuple, dict, set, np.ndarray)
+LIKE_LABELS = 'write a list such as ["sea", "sun"]'
 ON, OFF = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -47,8 +49,7 @@ class LabelCells(Cells):
         cells = table.columns[names[0]]
         rows = isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "biuf"
         self.indicators_ = len(names) > 1 or rows
-        columns = [table.columns[name] for name in names]
-        booleans = all(isinstance(c, np.ndarray) and c.dtype.kind == "b" for c in columns)
+        booleans = all(Column.of(table, name).is_truth for name in names)
         self.dtype_ = "bool" if booleans else "int"
         texts = [] if rows else [cell for cell in cells if isinstance(cell, str)]
         self.separator_ = label_separator(texts, certain=True)
@@ -70,17 +71,16 @@ class LabelCells(Cells):
             try:
                 cell = json.loads(cell)
             except (ValueError, RecursionError):
-                raise table.refused(i, name, f"{cell!r:.40} is not a list.") from None
+                raise table.refused(i, name, f"{cell!r:.40} is not a list", LIKE_LABELS) from None
         if not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
             if table.is_missing(cell):
                 return []
             if isinstance(cell, dict):
-                raise table.refused(i, name, f"{cell!r:.40} is not a set of labels.")
+                raise table.refused(i, name, f"{cell!r:.40} is not a set of labels", LIKE_LABELS)
             parts = str(cell).split(self.separator_) if self.separator_ else [str(cell)]
             return sorted({part.strip() for part in parts if part.strip()})
         if any(label is None or isinstance(label, _COLLECTIONS) for label in cell):
-            raise table.refused(i, name, f"{cell!r:.40} is not a set of labels, such as "
-                                '["sea", "sun"].')  # fmt: skip
+            raise table.refused(i, name, f"{cell!r:.40} is not a set of labels", LIKE_LABELS)
         plain = {label.item() if isinstance(label, np.generic) else label for label in cell}
         return sorted(plain, key=str)
 
@@ -154,5 +154,5 @@ def _indicator_rows(table: Table, name: Name) -> np.ndarray:
         wrong = np.array([text not in ON + OFF for text in texts])
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
-        raise table.refused(i, name, f"{cells[i]!r:.40} is neither 0 nor 1.")
+        raise table.refused(i, name, f"{cells[i]!r:.40} is neither 0 nor 1", "fix the cell")
     return rows.astype(int)

@@ -11,9 +11,10 @@ import pandas as pd
 
 from ..._base.arrays import Items
 from ...spaces import Curves, Space, Vectors
-from ..tables.notation import CLOCK, DURATION, NUMBER_PATTERNS, days_since_1970, is_date
-from ..tables.table import BadTable, Name, Table
-from ..tables.values import Column, numbers
+from ..tables.bad_table import BadTable
+from ..tables.columns import Column, numbers
+from ..tables.notation import CLOCK, Dates, Durations, Notation, days_since_1970
+from ..tables.table import Name, Table
 from .cells import Cells
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_895
@@ -30,7 +31,7 @@ class NumberCells(Cells):
     Attributes
     ----------
     notations_
-        How each column writes its values; None for a column of arrays.
+        How each column writes its values, a `Notation`; None for a column of arrays.
     shape_
         The shape of one array, for a column of arrays.
     widths_
@@ -48,24 +49,22 @@ class NumberCells(Cells):
     @property
     def has_dates(self) -> bool:
         """Whether some column holds dates or durations."""
-        return any(notation not in NUMBER_PATTERNS for notation in self.notations_ or ())
+        return any(isinstance(one, Dates | Durations) for one in self.notations_ or ())
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """Determine the decimal mark or date format of each column; return the training numbers."""
         self.columns_ = list(names)
         cells = table.columns[names[0]]
         if len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1:
-            self.notations_: list[str] | None = None
+            self.notations_: list[Notation] | None = None
             self.shape_ = cells.shape[1:]
             return self.read(table)
         self.notations_ = [Column.of(table, name).notation() for name in names]
-        parts = [
-            numbers(table, [n], [mark]) for n, mark in zip(names, self.notations_, strict=True)
-        ]
+        parts = [numbers(table, [n], [one]) for n, one in zip(names, self.notations_, strict=True)]
         self.widths_ = [part.shape[1] for part in parts]
         self.forms_ = [_date_form(table.columns[name]) for name in names]
         self.has_times_ = [
-            is_date(notation) and _has_times(table.columns[name], part[:, 0])
+            isinstance(notation, Dates) and _has_times(table.columns[name], part[:, 0])
             for name, notation, part in zip(names, self.notations_, parts, strict=True)
         ]
         return np.hstack(parts)
@@ -73,14 +72,14 @@ class NumberCells(Cells):
     def read(self, table: Table) -> np.ndarray:
         """Return the numbers in a table, (rows, numbers); images keep their shape."""
         rows = numbers(table, table.names(self.columns_), self.notations_)
-        if self.notations_ is not None:
-            return rows
-        width = int(np.prod(self.shape_))
+        width = int(np.prod(self.shape_)) if self.notations_ is None else sum(self.widths_)
         if rows.shape[1] != width:
             raise BadTable(
-                f"{table.source}: rows of {rows.shape[1]} numbers, but training rows had {width}."
+                f"{table.source}: rows of {rows.shape[1]} numbers, but training rows had {width}"
             )
-        return rows if len(self.shape_) < 2 else self._restore_shape(rows)
+        if self.notations_ is not None or len(self.shape_) < 2:
+            return rows
+        return self._restore_shape(rows)
 
     def _restore_shape(self, rows: np.ndarray) -> np.ndarray:
         """Reshape rows of numbers to the shape of the training outputs."""
@@ -100,10 +99,10 @@ class NumberCells(Cells):
         if part.shape[1] > 1:
             return list(part)
         values = part[:, 0]
-        notation = (self.notations_ or ["."])[j]
-        if notation == DURATION:
+        notation = self.notations_[j] if self.notations_ else None
+        if isinstance(notation, Durations):
             return write_durations(values, self.forms_[j])
-        if is_date(notation):
+        if isinstance(notation, Dates):
             return write_dates(values, self.forms_[j], self.has_times_[j])
         return values
 

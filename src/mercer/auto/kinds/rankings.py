@@ -10,8 +10,9 @@ import numpy as np
 
 from ..._base.arrays import Items
 from ...spaces import Rankings
-from ..tables.table import BadTable, Name, Table
-from ..tables.values import numbers
+from ..tables.bad_table import BadTable
+from ..tables.columns import numbers
+from ..tables.table import Name, Table
 from .cells import Cells
 
 BETTER = (">", "≻")
@@ -214,6 +215,17 @@ def rank_same_labels(cells: Sequence[Any], separator: str | None) -> bool:
     return len(next(iter(sets))) > 2 and len({repr(order) for order in orders}) > 1
 
 
+def rank_few_labels(texts: Sequence[str], separator: str) -> bool:
+    """Return whether all texts are rankings of labels that repeat, perhaps with labels left out.
+
+    Text in HTML, or an address such as ``Ann <ann@x.org>``, is not a ranking.
+    """
+    orders = [parse_ranking(text, separator) if separator in text else None for text in texts]
+    labels = [label for order in orders if order for tied in order for label in tied]
+    clear = None not in orders and not any("<" in label for label in labels)
+    return clear and len(set(labels)) <= len(labels) / 2
+
+
 def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
     """Return the labels of each row, best first, if column j holds the label of rank j."""
     columns = [table.columns[name] for name in names]
@@ -243,7 +255,7 @@ def _ranking_error(
     """Return the error that cell i of column `name` is not a ranking of the labels."""
     if labels:
         why = f"does not rank {', '.join(labels)}"[:80]
-        return table.refused(i, name, f"{cell!r:.60} {why}.")
+        return table.refused(i, name, f"{cell!r:.60} {why}", "fix the cell", "leave the row out")
     return table.refused(
-        i, name, f"{cell!r:.60} is not a ranking. Write it like pear > fig > plum."
+        i, name, f"{cell!r:.60} is not a ranking", "write it like pear > fig > plum"
     )

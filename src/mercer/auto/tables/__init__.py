@@ -3,8 +3,9 @@
 A file is read into a `Table` of named columns, which `AutoDependency` accepts like a DataFrame.
 """
 
+from .bad_table import BadTable, Option
 from .read import read
-from .table import BadTable, Table
+from .table import Table
 from .write import write
 
-__all__ = ["BadTable", "Table", "read", "write"]
+__all__ = ["BadTable", "Option", "Table", "read", "write"]

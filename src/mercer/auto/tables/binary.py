@@ -14,9 +14,10 @@ import numpy as np
 
 from ..._base.errors import require
 from ..._base.zipped import check_members, read_member, read_npy
+from .bad_table import BadTable, Option
 from .content import check_unpacked
 from .separated import table_of_rows
-from .table import BadTable, Table, check_unique_names
+from .table import Table, check_unique_names
 
 
 def read_npz(data: bytes, name: str) -> Table:
@@ -30,24 +31,27 @@ def read_npz(data: bytes, name: str) -> Table:
         raise
     except Exception as problem:  # zip, zlib and numpy each have their own
         raise BadTable(
-            f"{name} is not an NPZ file of plain arrays ({type(problem).__name__}): write it with "
-            "numpy.savez, without objects."
+            f"{name} is not an NPZ file of plain arrays ({type(problem).__name__})",
+            "write it with numpy.savez, without objects",
         ) from None
     columns = {key: array for key, array in arrays.items() if getattr(array, "ndim", 0)}
     lengths = {len(array) for array in columns.values()}
     if not lengths:
-        raise BadTable(f"{name} contains no arrays.")
+        raise BadTable(f"{name} contains no arrays", "write it with numpy.savez")
     if len(lengths) > 1:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
-        raise BadTable(f"{name}: the arrays have unequal lengths ({shapes}): one row an example.")
+        raise BadTable(
+            f"{name}: the arrays have unequal lengths ({shapes})", "write one row for each example"
+        )
     for key, array in columns.items():
         if array.dtype.kind not in "biufUMm":
             raise BadTable(
-                f"{name}: the array {key!r} holds {array.dtype}, but numbers, dates or text are "
-                "needed."
+                f"{name}: the array {key!r} holds {array.dtype}", "write numbers, dates or text"
             )
         if array.dtype.kind == "U" and not _is_valid_text(array):
-            raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")
+            raise BadTable(
+                f"{name}: the array {key!r} holds numbers that are not characters", "write it again"
+            )
     (n,) = lengths
     return Table(name, columns, range(1, n + 1), read_as="NPZ")
 
@@ -87,7 +91,7 @@ def read_parquet(data: bytes, name: str) -> Table:
     except BadTable:
         raise
     except (ArrowException, OSError, ValueError, TypeError, OverflowError) as problem:
-        raise BadTable(f"{name} is not a Parquet file: {str(problem)[:80]}") from None
+        raise BadTable(f"{name} is not a Parquet file ({str(problem)[:80]})") from None
     return Table(name, columns, range(1, table.num_rows + 1), read_as="Parquet")
 
 
@@ -127,16 +131,15 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
         raise
     except Exception as problem:  # zip, XML and openpyxl each have their own
         raise BadTable(
-            f"{name} is not a spreadsheet that can be read ({type(problem).__name__}): save it "
-            "again as .xlsx, or as CSV."
+            f"{name} is not a spreadsheet that can be read ({type(problem).__name__})",
+            ["save it again as .xlsx", "save it as CSV"],
         ) from None
     if sheet is not None and sheet not in sheets:
-        raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}.")
+        raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}")
     full = [title for title in ([sheet] if sheet else sheets) if sheets[title]]
     if len(full) != 1:
-        which = f"several sheets: pass {' or '.join(f'sheet={s!r}' for s in full)}"
-        which = which if full else "no cells"
-        raise BadTable(f"{name} has {which}.")
+        ways = [Option("sheet", title) for title in full]
+        raise BadTable(f"{name} has {'several sheets' if full else 'no cells'}", ways)
     return table_of_rows(_pad_rows(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 
 
@@ -160,7 +163,7 @@ def _read_sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[i
             for i, row in enumerate(page.iter_rows(values_only=True), 1):
                 cells += len(row)
                 if cells > MOST_CELLS:
-                    raise BadTable(f"{name} has over {MOST_CELLS} cells: save it as CSV.")
+                    raise BadTable(f"{name} has over {MOST_CELLS} cells", "save it as CSV")
                 if any(_is_filled(cell) for cell in row):
                     rows[i] = row
         book.close()

@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.memory import available
-from .table import BadTable
+from .bad_table import BadTable
 
 MEMORY_DIVISOR = 8
 """A file may have 1 / MEMORY_DIVISOR of the free memory, because cells take several times that."""
 PACKED_BYTES, PACKED_RATIO = 2**26, 50
 """A packed file may unpack to PACKED_BYTES bytes, or to PACKED_RATIO times its size if larger."""
 PIECE = 2**20
+SPLIT = ["split it", "learn from a stream of blocks in Python"]
 UNREADABLE = {
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save it as .xlsx or CSV",
-    b"BZh": "packed with bzip2: unpack it first",
-    b"\xfd7zXZ": "packed with xz: unpack it first",
-    b"\x28\xb5\x2f\xfd": "packed with Zstandard: unpack it first",
-    b"7z\xbc\xaf": "a 7z archive: unpack it first",
-    b"%PDF": "a PDF file: save the table in it as CSV",
+    b"\xd0\xcf\x11\xe0": ("an old spreadsheet (.xls)", "save it as .xlsx or CSV"),
+    b"BZh": ("packed with bzip2", "unpack it first"),
+    b"\xfd7zXZ": ("packed with xz", "unpack it first"),
+    b"\x28\xb5\x2f\xfd": ("packed with Zstandard", "unpack it first"),
+    b"7z\xbc\xaf": ("a 7z archive", "unpack it first"),
+    b"%PDF": ("a PDF file", "save the table in it as CSV"),
 }
 
 
@@ -34,11 +35,11 @@ def read_content(path: str | Path, data: bytes | None = None) -> tuple[str, byte
     data = _read_bytes(path, name) if data is None else data
     if data[:2] == b"\x1f\x8b":
         data = _unpack_gzip(data, name)
-    for magic, what in UNREADABLE.items():
+    for magic, (what, remedy) in UNREADABLE.items():
         if data.startswith(magic):
-            raise BadTable(f"{name} is {what}.")
+            raise BadTable(f"{name} is {what}", remedy)
     if not data.strip():
-        raise BadTable(f"{name} is empty: a header and at least two rows are needed.")
+        raise BadTable(f"{name} is empty", "write a header and at least two rows")
     return name, data
 
 
@@ -55,7 +56,7 @@ def format_of(path: str | Path, data: bytes, name: str) -> str:
             return "xlsx"
         if format_by_suffix(path)[0] == "npz" or b".npy" in data[:200]:
             return "npz"
-        raise BadTable(f"{name} is a zip archive: unpack it, and give the table in it.")
+        raise BadTable(f"{name} is a zip archive", "unpack it, and give the table in it")
     start = data.lstrip()[:100]
     records = start[:1] == b"[" and start[1:].lstrip()[:1] == b"{"
     return format_by_suffix(path)[0] or (
@@ -74,8 +75,8 @@ def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
     ):
         raise BadTable(
             f"{name} unpacks from {packed / 1e6:.1f} MB to {unpacked / 1e6:.0f} MB or more, which "
-            f"is over the limit for packed files: {way_out}."
-        )
+            "is over the limit for packed files", way_out
+        )  # fmt: skip
 
 
 def check_memory(name: str, needed: int) -> None:
@@ -83,26 +84,26 @@ def check_memory(name: str, needed: int) -> None:
     if needed > available():
         raise BadTable(
             f"{name} takes about {needed / 1e9:.1f} GB in memory, where {available() / 1e9:.1f} GB "
-            "are free: split it, or learn from a stream of blocks in Python."
-        )
+            "are free", SPLIT
+        )  # fmt: skip
 
 
 def _read_bytes(path: str | Path, name: str) -> bytes:
     """Read all bytes of a file or of standard input."""
     if str(path) == "-":
         if sys.stdin is None:
-            raise BadTable("standard input is closed: name a file, or pipe a table in.")
+            raise BadTable("standard input is closed", ["name a file", "pipe a table in"])
         return _read_to_end(sys.stdin.buffer, name)
     if Path(path).is_dir():
-        raise BadTable(f"{name} is a folder: give a file.")
+        raise BadTable(f"{name} is a folder", "give a file")
     try:
         with open(path, "rb") as file:
             return _read_to_end(file, name)
     except FileNotFoundError:
-        raise BadTable(f"{name} does not exist: check its path.") from None
+        raise BadTable(f"{name} does not exist", "check its path") from None
     except (OSError, ValueError) as problem:  # ValueError: a NUL in a path
         why = getattr(problem, "strerror", None) or problem
-        raise BadTable(f"{name} cannot be read: {why}.") from None
+        raise BadTable(f"{name} cannot be read ({why})") from None
 
 
 def _read_to_end(file: Any, name: str, packed: int = 0) -> bytes:
@@ -119,9 +120,8 @@ def _read_to_end(file: Any, name: str, packed: int = 0) -> bytes:
         elif size > most:
             raise BadTable(
                 f"{name} is larger than {most / 1e9:.1f} GB, an {MEMORY_DIVISOR}th of the free "
-                "memory: "
-                "split it, or learn from a stream of blocks in Python."
-            )
+                "memory", SPLIT
+            )  # fmt: skip
     return b"".join(pieces)
 
 
@@ -131,7 +131,7 @@ def _unpack_gzip(data: bytes, name: str) -> bytes:
         with gzip.open(io.BytesIO(data)) as file:
             return _read_to_end(file, name, len(data))
     except (OSError, EOFError, zlib.error) as problem:
-        raise BadTable(f"{name} is a damaged gzip file ({problem}): copy it again.") from None
+        raise BadTable(f"{name} is a damaged gzip file ({problem})", "copy it again") from None
 
 
 SUFFIXES = {

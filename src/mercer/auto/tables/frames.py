@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from .table import MISSING, BadTable, Table, check_unique_names
-from .values import is_numeric
+from .bad_table import BadTable
+from .columns import is_numeric
+from .table import MISSING, Table, check_unique_names
 
 Columns = dict[Hashable, Any]
 """Cells by column: an array of numbers, dates or durations, or a list."""
@@ -37,10 +38,10 @@ def columns_of(frame: Any, name: str = "the table") -> Columns:
         check_unique_names([key for key, _ in pairs], name, file=False)
         columns = {key: _convert_column(values) for key, values in pairs}
     if not columns:
-        raise BadTable(f"{name} has no columns.")
+        raise BadTable(f"{name} has no columns", "pass a table with named columns")
     lengths = {key: len(cells) for key, cells in columns.items()}
     if len(set(lengths.values())) != 1:
-        raise BadTable(f"{name} must have columns of one length, got {str(lengths)[:200]}.")
+        raise BadTable(f"{name} must have columns of one length, got {str(lengths)[:200]}")
     return columns
 
 
@@ -58,8 +59,8 @@ def _named_cells(frame: Any) -> list[tuple[Hashable, Any]] | None:
         for name, cells in frame.items():
             if isinstance(cells, str | int | float):
                 raise BadTable(
-                    f"a dictionary must hold columns, but {name!r} is {cells!r:.40}: pass a list "
-                    "of values, or a row as a list with one dictionary."
+                    f"a dictionary must hold columns, but {name!r} is {cells!r:.40}",
+                    ["pass a list of values", "pass a row as a list with one dictionary"],
                 )
         return list(frame.items())
     if isinstance(frame, pd.DataFrame):  # by position: pandas allows a name twice
@@ -115,7 +116,7 @@ def _convert_column(values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufMm":
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-        raise BadTable("columns must not hold complex numbers: use a real and an imaginary part.")
+        raise BadTable("columns must not hold complex numbers", "use a real and an imaginary part")
     if isinstance(values, np.ndarray) and values.ndim > 1:
         return values
     cells = [_as_image(cell) for cell in values]

@@ -1,8 +1,8 @@
-"""Numbers, dates and durations as people write them: decimal commas, thousands, per cent, money.
+"""How the cells of a column write numbers, dates, durations and truth values.
 
-A notation is how a column writes its values: ``"."`` or ``","`` for numbers with that decimal mark,
-the same with a blank (``". "``) where a blank separates thousands, ``"duration"`` for spans of
-time, ``"iso"`` or a format of `datetime.strptime` for dates. Dates become days since 1970, and
+A notation is determined by the training cells and then fixed: the decimal mark, the marks between
+thousands, the unit, the order of day and month, and whether times have a time zone. It reads the
+cells of any later table in the same way, or does not read them. Dates become days since 1970, and
 durations become days.
 """
 
@@ -11,41 +11,79 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..._base.arrays import is_networkx
+from .bad_table import Option
 
 EXAMINED_CELLS = 200
-"""The number of cells that are examined to find the notation of a column."""
+"""The number of cells that are examined to find the notations that a column may have."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
 ISO = "iso"
-DURATION = "duration"
 DATE_FORMATS = (
     ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%d.%m.%y",
     "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
 )  # fmt: skip
 TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-DAY = timedelta(days=1)
-FEW_TEXTS = 200
-"""The number of texts up to which `datetime.strptime` is faster than pandas."""
+THOUSANDS = {".": ",", ",": "."}
 NARROW = "\u00a0\u2009\u202f'’"
 """Characters that separate thousands and have no other meaning in numbers."""
-THOUSANDS = {".": ",", ",": "."}
-MONEY, UNIT_SIGNS = "[$€£¥₹]", "%$€£¥₹"
+MONEY = "[$€£¥₹]"
 MONEY_SIGN = re.compile(MONEY)
-ACCOUNTED = re.compile(r"[$€£¥₹%.,]")
+SIGNS = "%$€£¥₹"
+ACCOUNTED = re.compile(rf"[{SIGNS}.,]")
 """Signs in a number whose brackets mean a minus, as in ($5); (2020) is a year, and (1) a note."""
-SPAN = re.compile(
-    r"(?:(?P<days>-?\d+) days?(?:,? \+?(?P<rest>\d.*))?|(?P<sign>-?)(?P<clock>\d+:[0-5]\d.*)"
-    r"|(?P<iso>-?P(?=.)(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?))"
-)
-CLOCK = re.compile(r"(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+CLOCK = re.compile(r"(-?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+SPAN = re.compile(r"-?\d+ days?(,? \+?\d+:[0-5]\d:[0-5]\d(\.\d+)?)?|-?P(?=.)(\d+D)?(T[\dHMS.]+)?")
+OFFSET = re.compile(r":\d\d(\.\d+)?\s?(Z|[+-]\d\d:?\d\d)$")
+"""The end of a time with a time zone."""
+TRUTH = {"true": 1.0, "false": 0.0}
 PLAIN_TYPES = {str, int, float, bool, np.float64}
 """The types of cells that `float` can convert."""
+
+Parsed = list[float] | None
+"""The numbers in a cell; None if the notation does not read it."""
+
+
+class Notation:
+    """Base class of notations, which convert cells to numbers."""
+
+    kind: ClassVar[str]
+    """What the cells are, for messages: "number", "date", "duration" or "truth value"."""
+
+    def parse(self, cell: Any) -> Parsed:
+        """Return the numbers in a cell; None if this notation does not read it."""
+        raise NotImplementedError
+
+    def parse_all(self, cells: Sequence[Any]) -> list[Parsed] | np.ndarray:
+        """Return `parse` of each cell, or a matrix with one column where that is faster."""
+        return [self.parse(cell) for cell in cells]
+
+    def fitted(self, cells: Sequence[Any]) -> Notation:
+        """Return the notation with all that the training cells determine."""
+        return self
+
+    def stated(self, decimal: str | None, day_first: bool | None) -> Notation:
+        """Return the notation for a file whose decimal mark or order of dates the user states."""
+        return self
+
+    def misfit(self, cell: Any) -> tuple[str, list[Option]]:
+        """Return why a cell is not read, as the predicate of a sentence, and options that help."""
+        return f"is not a {self.kind}", []
+
+
+class Amount(NamedTuple):
+    """A number in a text, its unit ("%", a currency sign or none), and if thousands are marked."""
+
+    value: float
+    unit: str
+    grouped: bool
 
 
 def _number_pattern(mark: str, blank: str) -> re.Pattern:
@@ -54,67 +92,307 @@ def _number_pattern(mark: str, blank: str) -> re.Pattern:
     `blank` is a further separator of thousands.
     """
     between = f"[{re.escape(THOUSANDS[mark])}{NARROW}{blank}]"
-    grouped = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+"
     mark = re.escape(mark)
-    digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
-    power = r"((?:[eE][+-]?\d+)?)"
-    return re.compile(rf"(?:{MONEY}\s?)?([+\-−]?)(?:{MONEY}\s?)?({digits}){power}\s?(%|{MONEY})?")
+    digits = rf"(?:[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+)(?:{mark}\d*)?|{mark}\d+"
+    return re.compile(
+        rf"({MONEY}\s?)?([+\-−]?)({MONEY}\s?)?({digits})((?:[eE][+-]?\d+)?)\s?(%|{MONEY})?"
+    )
 
 
-PLAIN_DIGITS = {
-    mark + blank: str.maketrans(mark, ".", THOUSANDS[mark] + NARROW + " ")
-    for blank in ("", " ")
+PATTERNS = {
+    (mark, blank): _number_pattern(mark, " " if blank else "")
+    for blank in (False, True)
     for mark in (".", ",")
 }
-NUMBER_PATTERNS = {
-    mark + blank: _number_pattern(mark, blank) for blank in ("", " ") for mark in (".", ",")
+PLAIN_DIGITS = {
+    mark: str.maketrans(mark, ".", f"{other}{NARROW} ") for mark, other in THOUSANDS.items()
 }
 
 
-def is_date(notation: str) -> bool:
-    """Return whether a notation is a date format, rather than a decimal mark or "duration"."""
-    return notation not in NUMBER_PATTERNS and notation != DURATION
+def parse_amount(text: str, mark: str, blank: bool = False) -> Amount | None:
+    """Parse a number such as "1,250.5", "10 %" or "($5)"; None if the text is not a number.
 
-
-def parse_number(text: str, notation: str) -> float | None:
-    """Parse a number such as "10 %" (0.1) or "($5)" (-5); None if the text is not a number."""
-    if notation == "." and "_" not in text:
+    Parameters
+    ----------
+    text : str
+        The text without surrounding blanks.
+    mark : str
+        The decimal mark, "." or ",".
+    blank : bool
+        Whether a blank may separate thousands.
+    """
+    if mark == "." and "_" not in text:
         try:
-            return float(text)
+            return Amount(float(text), "", False)
         except ValueError:
             pass
     owed = text[:1] == "(" and text[-1:] == ")" and bool(ACCOUNTED.search(text))
-    match = NUMBER_PATTERNS[notation].fullmatch(text[1:-1] if owed else text)
-    if match is None or (text[-1:] == "%" and MONEY_SIGN.search(text)):  # $5% is neither
+    match = PATTERNS[mark, blank].fullmatch(text[1:-1] if owed else text)
+    if match is None:
         return None
-    sign, digits, power, unit = match.groups()
-    value = float(digits.translate(PLAIN_DIGITS[notation]) + power)
+    first, sign, second, digits, power, last = match.groups()
+    units = {unit.strip() for unit in (first, second, last) if unit}
+    if len(units) > 1:  # $5% is neither
+        return None
+    value = float(digits.translate(PLAIN_DIGITS[mark]) + power)
     value = -value if owed or sign in ("-", "−") else value
-    return value / 100.0 if unit == "%" else value
+    return Amount(value, "".join(units), THOUSANDS[mark] in digits)
 
 
-def parse_date(text: str, notation: str) -> float | None:
-    """Parse a date, perhaps with a time, to days since 1970; None if the text is not a date.
+@dataclass(frozen=True)
+class Numbers(Notation):
+    """Notation of numbers, one or several in a cell.
 
-    `notation` is "iso" or the `strptime` format of the date.
+    Attributes
+    ----------
+    mark
+        The decimal mark.
+    blank
+        Whether a blank separates thousands, rather than the numbers of a cell.
+    grouped
+        Whether a comma (or a point, where the decimal mark is a comma) separates thousands.
+    unit
+        The unit of all cells: "%", a currency sign, which may be left out, or "" for none; None
+        before the training cells are read.
     """
-    for form in _date_formats(text, notation):
+
+    kind: ClassVar[str] = "number"
+    mark: str = "."
+    blank: bool = False
+    grouped: bool = True
+    unit: str | None = None
+
+    def parse(self, cell: Any) -> Parsed:
+        """Return the numbers in a cell, in its unit: "10 %" is 10."""
+        if isinstance(cell, str):
+            return self._parse_text(cell.strip())
+        if isinstance(cell, date | timedelta | time) or is_networkx(cell) or self.unit == "%":
+            return None
         try:
-            iso = form == ISO
-            return days_since_1970(
-                datetime.fromisoformat(text) if iso else datetime.strptime(text, form)
-            )
+            if isinstance(cell, bool | int | float | np.number):
+                return [float(cell)]
+            values = np.ravel(np.asarray(cell, dtype=float))
+            return values.tolist() if len(values) else None
+        except OverflowError:  # an integer of more than 308 digits
+            return [np.inf]
+        except (ValueError, TypeError, RecursionError):
+            return None
+
+    def _parse_text(self, text: str) -> Parsed:
+        """Return the number, or the numbers between blanks or in a JSON list, in a text."""
+        if text.startswith("["):
+            try:
+                return self.parse(json.loads(text))
+            except (ValueError, RecursionError):
+                return None
+        value = self._value(text)
+        if value is not None:
+            return [value]
+        values: list[float] = []
+        for part in text.split():
+            value = self._value(part)
+            if value is None:
+                return None  # at once: long texts have many words
+            values.append(value)
+        return values or None
+
+    def _value(self, text: str) -> float | None:
+        """Return the number in a text; None if it does not have the fixed unit and marks."""
+        amount = parse_amount(text, self.mark, self.blank)
+        if amount is None or not self._has_unit(amount.unit):
+            return None
+        return None if amount.grouped and self._is_ambiguous(text) else amount.value
+
+    def _has_unit(self, unit: str) -> bool:
+        """Return whether a number may have this unit; a currency sign may be left out."""
+        return self.unit is None or unit == self.unit or (not unit and self.unit != "%")
+
+    def _is_ambiguous(self, text: str) -> bool:
+        """Return whether marks between thousands may be decimal marks, as in 1,500."""
+        return not self.grouped and parse_amount(text, THOUSANDS[self.mark]) is not None
+
+    def parse_all(self, cells: Sequence[Any]) -> list[Parsed] | np.ndarray:
+        """Return `parse` of each cell, or a matrix with one column where that is faster."""
+        if self.mark == "." and self.unit != "%" and set(map(type, cells)) <= PLAIN_TYPES:
+            try:
+                values = np.array(list(map(float, cells)))
+            except (ValueError, OverflowError):
+                pass
+            else:
+                if not any("_" in cell for cell in cells if type(cell) is str):
+                    return values[:, None]
+        return super().parse_all(cells)
+
+    def fitted(self, cells: Sequence[Any]) -> Numbers:
+        """Return the notation with the unit of the cells, and if they mark thousands.
+
+        Where units differ, it is the most frequent one, so that other cells are not read.
+        """
+        texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+        parts = [text.split() if parse_amount(text, self.mark, self.blank) is None else [text]
+                 for text in texts]  # fmt: skip
+        amounts = [parse_amount(one, self.mark, self.blank) for several in parts for one in several]
+        known = [amount for amount in amounts if amount is not None]
+        units = [amount.unit for amount in known]
+        bare = units.count("") + len(cells) - len(texts)
+        signs = sorted({unit for unit in units if unit}, key=units.count)
+        unit = signs[-1] if signs else ""
+        unit = "" if unit == "%" and bare > units.count("%") else unit
+        return replace(self, unit=unit, grouped=any(amount.grouped for amount in known))
+
+    def stated(self, decimal: str | None, day_first: bool | None) -> Numbers:
+        """Return the notation with the decimal mark that the user states for a file."""
+        return self if decimal is None else replace(self, mark=decimal, grouped=True)
+
+    def misfit(self, cell: Any) -> tuple[str, list[Option]]:
+        """Return why a cell is not read, as the predicate of a sentence, and options that help."""
+        free = replace(self, unit=None, grouped=True)
+        marks = [Option("decimal", mark) for mark in THOUSANDS]
+        if free.parse(cell) is not None:
+            if replace(self, unit=None).parse(cell) is None:
+                return "can mean two numbers", marks
+            return f"does not have the unit of the other cells ({self.unit or 'none'})", []
+        if replace(free, mark=THOUSANDS[self.mark]).parse(cell) is not None:
+            return f"is not a number with the decimal mark {self.mark!r} of the others", marks
+        return super().misfit(cell)
+
+
+@dataclass(frozen=True)
+class Truths(Notation):
+    """Notation of the truth values "true" and "false", and of numbers between 0 and 1."""
+
+    kind: ClassVar[str] = "truth value"
+
+    def parse(self, cell: Any) -> Parsed:
+        """Return 1 for true and 0 for false, and numbers unchanged."""
+        value = TRUTH.get(cell.strip().lower()) if isinstance(cell, str) else None
+        return Numbers(unit="").parse(cell) if value is None else [value]
+
+
+@dataclass(frozen=True)
+class Durations(Notation):
+    """Notation of durations such as ``8:30``, ``2 days 03:00:00`` and ``PT5M``, in days."""
+
+    kind: ClassVar[str] = "duration"
+
+    def parse(self, cell: Any) -> Parsed:
+        """Return the number of days; a time of day counts from midnight."""
+        if isinstance(cell, time):
+            cell = datetime.combine(date.min, cell.replace(tzinfo=None)) - datetime.min
+        if isinstance(cell, timedelta):
+            return [cell / DAY]
+        text = cell.strip() if isinstance(cell, str) else ""
+        clock = CLOCK.fullmatch(text)
+        if clock:
+            sign, hours, minutes, seconds = clock.groups()
+            days = (float(hours) + float(minutes) / 60 + float(seconds or 0) / 3600) / 24
+            return [-days if sign else days]
+        try:
+            return [pd.Timedelta(text) / DAY] if SPAN.fullmatch(text) else None
         except ValueError:
-            continue
-    return None
+            return None
 
 
-def _date_formats(text: str, notation: str) -> list[str]:
-    """Return the `strptime` formats, with and without a time, to try on a text."""
-    if notation == ISO:
-        return [ISO] if text[4:5] == "-" else []
-    timed = ":" in text and " " not in notation
-    return [f"{notation} {clock}" for clock in TIMES] if timed else [notation]
+@dataclass(frozen=True)
+class Dates(Notation):
+    """Notation of dates, perhaps with times, as days since 1970.
+
+    Attributes
+    ----------
+    form
+        "iso", or the `strptime` format of the date.
+    aware
+        Whether times have a time zone; None before the training cells are read. Times without a
+        time zone count as UTC.
+    """
+
+    kind: ClassVar[str] = "date"
+    form: str = ISO
+    aware: bool | None = None
+
+    def parse(self, cell: Any) -> Parsed:
+        """Return the days since 1970 of a date; None if it is not written in this way."""
+        (value,) = self.parse_all([cell])
+        return None if value is None else list(value)
+
+    def parse_all(self, cells: Sequence[Any]) -> list[Parsed] | np.ndarray:
+        """Return the days since 1970 of each cell; None for cells that are not such dates."""
+        days = np.full(len(cells), np.nan)
+        for i, cell in enumerate(cells):
+            if isinstance(cell, date) and self._has_zone(is_aware(cell)):
+                days[i] = days_since_1970(cell)
+        texts = {i: cell.strip() for i, cell in enumerate(cells) if isinstance(cell, str)}
+        kept = {i: text for i, text in texts.items() if self._has_zone(is_aware(text))}
+        days[[*kept]] = self._days(list(kept.values()))
+        if not np.isnan(days).any():
+            return days[:, None]
+        return [None if value != value else [value] for value in days.tolist()]
+
+    def _has_zone(self, aware: bool) -> bool:
+        """Return whether a cell with or without a time zone is like the training cells."""
+        return self.aware is None or aware == self.aware
+
+    def _days(self, texts: list[str]) -> np.ndarray:
+        """Return the days since 1970 of texts; NaN for texts that are not such dates."""
+        iso = self.form == ISO
+        forms = ["ISO8601"] if iso else [self.form, *(f"{self.form} {clock}" for clock in TIMES)]
+        numeric = [text if _has_date_shape(text, iso) else None for text in texts]
+        left = pd.Series(numeric, dtype=object)
+        days = pd.Series(np.nan, index=left.index, dtype=float)
+        for form in forms:
+            some = left[days.isna() & left.notna()]
+            if len(some):
+                read = pd.to_datetime(some, format=form, errors="coerce", utc=True)
+                days[some.index] = (read - pd.Timestamp(EPOCH)) / pd.Timedelta(DAY)
+        for i, text in left[days.isna() & left.notna()].items():
+            days[i] = self._far_day(text)
+        return days.to_numpy()
+
+    def _far_day(self, text: str) -> float:
+        """Return the days since 1970 of a date beyond the range of pandas; NaN for other texts."""
+        try:
+            iso = self.form == ISO
+            when = datetime.fromisoformat(text) if iso else datetime.strptime(text, self.form)
+        except ValueError:
+            return np.nan
+        return days_since_1970(when)
+
+    def fitted(self, cells: Sequence[Any]) -> Dates:
+        """Return the notation with the presence of a time zone in most cells."""
+        return replace(self, aware=2 * sum(map(is_aware, cells)) > len(cells))
+
+    def stated(self, decimal: str | None, day_first: bool | None) -> Dates:
+        """Return the notation with the order of day and month that the user states for a file."""
+        if day_first is None or self.form[:2] not in ("%d", "%m") or self.form[3:5] not in (
+            "%d", "%m",
+        ):  # fmt: skip
+            return self
+        mark = self.form[2]
+        order = f"%d{mark}%m" if day_first else f"%m{mark}%d"
+        return replace(self, form=f"{order}{self.form[5:]}")
+
+    def misfit(self, cell: Any) -> tuple[str, list[Option]]:
+        """Return why a cell is not read, as the predicate of a sentence, and options that help."""
+        if replace(self, aware=None).parse(cell) is not None:
+            return f"has {'no' if self.aware else 'a'} time zone, unlike the other cells", []
+        other = self.stated(None, not self.form.startswith("%d"))
+        if other != self and other.parse(cell) is not None:
+            first = "day" if self.form.startswith("%d") else "month"
+            orders = [Option("day_first", True), Option("day_first", False)]
+            return f"is not a date with the {first} first, like the others", orders
+        return "is not a date like the others", []
+
+
+def _has_date_shape(text: str, iso: bool) -> bool:
+    """Return whether a text may be a date: pandas also reads "now", and years as ISO dates."""
+    return not text.isalpha() and (not iso or (len(text) > 9 and text[4] == text[7] == "-"))
+
+
+def is_aware(cell: Any) -> bool:
+    """Return whether a date, or a text of one, has a time zone."""
+    if isinstance(cell, datetime):
+        return cell.tzinfo is not None
+    return isinstance(cell, str) and OFFSET.search(cell.strip()) is not None
 
 
 def days_since_1970(when: date) -> float:
@@ -125,150 +403,37 @@ def days_since_1970(when: date) -> float:
     return (aware - EPOCH) / DAY
 
 
-def parse_duration(text: str) -> float | None:
-    """Parse a duration such as ``8:30`` to days; None if the text is not a duration."""
-    match = SPAN.fullmatch(text)
-    if match is None:
-        return None
-    if match["iso"]:
-        return pd.Timedelta(match["iso"]) / DAY
-    rest = match["clock"] or match["rest"]
-    clock = CLOCK.fullmatch(rest) if rest else None
-    if rest and clock is None:
-        return None
-    hours, minutes, seconds = (float(part or 0) for part in clock.groups()) if clock else (0, 0, 0)
-    part = (hours + minutes / 60 + seconds / 3600) / 24
-    return float(match["days"] or 0) + (-part if match["sign"] else part)
+def number_notations(cells: Sequence[Any], comma: bool = True) -> list[Notation]:
+    """Return the notations of numbers and truth values that some cells may have, best first.
 
-
-def _as_timedelta(cell: timedelta | time) -> timedelta:
-    """Return a duration unchanged, and a time of day as the duration since midnight."""
-    if isinstance(cell, timedelta):
-        return cell
-    return datetime.combine(date.min, cell) - datetime.combine(date.min, time(tzinfo=cell.tzinfo))
-
-
-def parse_cell(cell: Any, notation: str) -> list[float] | None:
-    """Convert a cell to a list of floats, with dates in days since 1970; None if not numeric."""
-    if isinstance(cell, str):
-        return _parse_text(cell.strip(), notation)
-    if isinstance(cell, date):  # a datetime is one too
-        return [days_since_1970(cell)] if is_date(notation) else None
-    if isinstance(cell, timedelta | time):
-        return [_as_timedelta(cell) / DAY] if notation == DURATION else None
-    if notation not in NUMBER_PATTERNS or is_networkx(cell):  # numpy would make an array of nodes
-        return None
-    try:
-        if isinstance(cell, bool | int | float | np.number):
-            return [float(cell)]
-        values = np.ravel(np.asarray(cell, dtype=float))
-        return values.tolist() if len(values) else None
-    except OverflowError:  # an integer of more than 308 digits
-        return [np.inf]
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
-def _parse_text(text: str, notation: str) -> list[float] | None:
-    """Parse the number, date, duration or list of numbers in a text; None if there is none."""
-    if notation not in NUMBER_PATTERNS:
-        value = parse_duration(text) if notation == DURATION else parse_date(text, notation)
-        return None if value is None else [value]
-    if text.startswith("["):
-        try:
-            return parse_cell(json.loads(text), notation)
-        except (ValueError, RecursionError):
-            return None
-    value = parse_number(text, notation)
-    if value is not None:
-        return [value]
-    values = []
-    for part in text.split():
-        value = parse_number(part, notation)
-        if value is None:
-            return None  # at once: long texts have many words
-        values.append(value)
-    return values or None
-
-
-def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] | np.ndarray:
-    """Convert each cell by `parse_cell`; to a one-column matrix where that is faster."""
-    types = set(map(type, cells))
-    if notation == "." and types <= PLAIN_TYPES:
-        try:
-            values = np.array(list(map(float, cells)))
-        except (ValueError, OverflowError):
-            pass
-        else:
-            if not any("_" in cell for cell in cells if type(cell) is str):
-                return values[:, None]
-    if types == {str} and is_date(notation) and notation != ISO:
-        days = _parse_dates([cell.strip() for cell in cells], notation)
-        if not np.isnan(days).any():
-            return days[:, None]
-        return [None if value != value else [value] for value in days.tolist()]
-    return [parse_cell(cell, notation) for cell in cells]
-
-
-def _parse_dates(texts: list[str], notation: str) -> np.ndarray:
-    """Parse texts by `parse_date`, many with pandas; NaN for texts that are not dates."""
-    if len(texts) <= FEW_TEXTS:
-        return np.array([parse_date(text, notation) for text in texts], dtype=float)
-    days = np.full(len(texts), np.nan)
-    with_digits = {text for text in texts if not text.isalpha()}  # pandas reads "today" and "now"
-    forms = {text: tuple(_date_formats(text, notation)) for text in with_digits}
-    for form in dict.fromkeys(form for several in forms.values() for form in several):
-        rest = [i for i, t in enumerate(texts) if np.isnan(days[i]) and form in forms.get(t, ())]
-        read = pd.to_datetime([texts[i] for i in rest], format=form, errors="coerce", utc=True)
-        days[rest] = (read - pd.Timestamp(EPOCH)) / pd.Timedelta(DAY)
-    for i in np.flatnonzero(np.isnan(days)):  # years that nanoseconds do not reach
-        days[i] = np.nan if (value := parse_date(texts[i], notation)) is None else value
-    return days
-
-
-def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
-    """Return for each notation the number of cells that it cannot read, smallest first.
-
-    Notations are decimal marks, date formats and "duration". Only the first `EXAMINED_CELLS` cells
-    are tried. `comma` says whether to try decimal commas.
-    """
-    cells = list(cells[:EXAMINED_CELLS])
-    marks = (".", ",") if comma else (".",)
-    others = (
-        *(DATE_FORMATS if _has_dates(cells) else ()),
-        *((DURATION,) if _has_durations(cells) else ()),
-    )
-    misses: dict[str, int] = {}
-    for notation in (*_notations_with_blanks(cells, marks), *marks, *others):
-        if notation not in misses:
-            misses[notation] = sum(values is None for values in read_cells(cells, notation))
-    return dict(sorted(misses.items(), key=lambda item: item[1]))
-
-
-def _notations_with_blanks(cells: list[Any], marks: Sequence[str]) -> list[str]:
-    """Return the notations with blanks between thousands that texts may have; none for lists.
-
-    Lists of numbers have one length throughout; numbers have one, two or three groups.
+    `comma` says whether the decimal mark may be a comma.
     """
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
-    if len({text.count(" ") for text in texts if text[-1:] not in UNIT_SIGNS}) < 2:
-        return []
-    return [f"{mark} " for mark in marks]
+    if texts and all(text.lower() in TRUTH for text in texts):
+        return [Truths()]
+    marks = (".", ",") if comma else (".",)
+    # a list of numbers has as many blanks in all cells, a number has one for each three digits
+    blanks = len({text.count(" ") for text in texts if text[-1:] not in SIGNS}) > 1
+    orders = [(mark, blank) for blank in (True, False) if blanks or not blank for mark in marks]
+    return [Numbers(mark, blank) for mark, blank in orders]
 
 
-def _has_dates(cells: list[Any]) -> bool:
-    """Return whether one of the first three cells may be a date."""
-    return any(
+def time_notations(cells: Sequence[Any]) -> list[Notation]:
+    """Return the notations of dates and durations that some cells may have, best first."""
+    few = cells[:3]
+    dates = any(
         isinstance(cell, date)
         or (isinstance(cell, str) and len(cell) < 40 and bool(re.search(r"\d[-./ ,]+\w", cell)))
-        for cell in cells[:3]
+        for cell in few
     )
+    spans: list[Notation] = [Durations()] * any(Durations().parse(c) is not None for c in few)
+    return [Dates(form) for form in DATE_FORMATS if dates] + spans
 
 
-def _has_durations(cells: list[Any]) -> bool:
-    """Return whether one of the first three cells is a duration."""
-    return any(
-        isinstance(cell, timedelta | time)
-        or (isinstance(cell, str) and len(cell) < 40 and parse_duration(cell.strip()) is not None)
-        for cell in cells[:3]
-    )
+def is_number_or_date(cell: str) -> bool:
+    """Return whether a cell is a number or a date, in any common notation."""
+    text = cell.strip()
+    if any(parse_amount(text, mark) is not None for mark in THOUSANDS):
+        return True
+    forms = (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+    return text[:1].isdigit() and any(Dates(form).parse(text) is not None for form in forms)

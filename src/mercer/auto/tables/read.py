@@ -7,20 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from .bad_table import BadTable, Option
 from .binary import read_npz, read_parquet, read_sheet
+from .columns import likely_mark
 from .content import TABLE_FORMATS, format_of, read_content
 from .records import read_json_lines, read_json_records
 from .separated import read_separated
-from .table import MISSING, BadTable, Table
-from .values import decimal_mark
+from .table import MISSING, Table
 
 LEGACY_ENCODING = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
 EXAMINED_CHARACTERS, FEWEST_LETTERS = 10_000, 8
 """The number of characters that are examined to check the guess, and the fewest letters."""
-_NO_ROWS = dict.fromkeys(
+_NO_ROWS: dict[str, tuple[str, list[str | Option]]] = dict.fromkeys(
     ("csv", "tsv", "xlsx"),
-    "a header and no rows: add rows, or pass header=False if that line is data",
+    ("a header and no rows", ["add rows", Option("header", False)]),
 )
 
 
@@ -76,7 +77,7 @@ def read(
     name, data = read_content(path, data)
     format = format or format_of(path, data, name)
     if format not in TABLE_FORMATS:
-        raise BadTable(f"{format!r} is not a format: use one of {', '.join(TABLE_FORMATS)}.")
+        raise BadTable(f"{format!r} is not a format", f"use one of {', '.join(TABLE_FORMATS)}")
     if format in ("parquet", "npz"):
         table = (read_parquet if format == "parquet" else read_npz)(data, name)
     elif format == "xlsx":
@@ -95,12 +96,13 @@ def read(
             _refuse_wrong_guess(text, name)
             table = replace(table, read_as=f"{table.read_as}, encoding {LEGACY_ENCODING}")
     if not len(table):
-        raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
+        what, remedy = _NO_ROWS.get(format, ("no rows", ["add some"]))
+        raise BadTable(f"{name} has {what}", remedy)
     missing_texts = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
     table = replace(table, missing=missing_texts, day_first=day_first)
-    decimal = decimal or decimal_mark(table)
+    stated, decimal = decimal is not None, decimal or likely_mark(table)
     comma = ", decimal commas" if decimal == "," else ""
-    return replace(table, decimal=decimal, read_as=table.read_as + comma)
+    return replace(table, decimal=decimal, decimal_is_stated=stated, read_as=table.read_as + comma)
 
 
 def _decode(data: bytes, name: str, encoding: str) -> str:
@@ -109,24 +111,25 @@ def _decode(data: bytes, name: str, encoding: str) -> str:
         text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
         raise BadTable(
-            f"{encoding!r} is not an encoding that Python knows: try "
-            "encoding='cp1252', 'iso8859-2' or 'utf-16'."
+            f"{encoding!r} is not an encoding that Python knows",
+            [Option("encoding", other) for other in ("cp1252", "iso8859-2", "utf-16")],
         ) from None
     except UnicodeError as problem:
         line = data[: getattr(problem, "start", 0)].count(b"\n") + 1
         raise BadTable(
-            f"{name}, line {line}: this is not {encoding}. Name the encoding, such as "
-            "encoding='latin-1', 'iso8859-2' or 'utf-16'."
+            f"{name}, line {line}: this is not {encoding}",
+            [Option("encoding", other) for other in ("latin-1", "iso8859-2", "utf-16")],
         ) from None
     if not isinstance(text, str):
         raise BadTable(
-            f"{encoding!r} is not an encoding of text: try encoding='cp1252' or 'utf-16'."
+            f"{encoding!r} is not an encoding of text",
+            [Option("encoding", other) for other in ("cp1252", "utf-16")],
         )
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise BadTable(
-            f"{name}, line {line}: a NUL character, which text does not contain. If the file is "
-            "UTF-16, pass encoding='utf-16'; else it is not a table."
+            f"{name}, line {line}: a NUL character, which text does not contain",
+            ["check whether it is the right file", Option("encoding", "utf-16")],
         )
     return text
 
@@ -138,8 +141,8 @@ def _refuse_wrong_guess(text: str, name: str) -> None:
     if len(letters) >= FEWEST_LETTERS and accented > len(letters) / 2:
         raise BadTable(
             f"{name} is not UTF-8, and not {LEGACY_ENCODING}, in which it begins with "
-            f"{text[:20]!r}. Name the encoding, such as encoding='cp1251' (Cyrillic), 'gb18030' or "
-            "'shift_jis'."
+            f"{text[:20]!r}",
+            [Option("encoding", other) for other in ("cp1251", "gb18030", "shift_jis")],
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .bad_table import BadTable
 from .content import check_memory
-from .table import BadTable, Table
+from .table import Table
 
 BYTES_PER_JSON_BYTE = 30
 """The largest number of bytes of memory for a byte of JSON, that of empty objects."""
@@ -30,7 +31,7 @@ def read_json_records(text: str, name: str) -> Table:
     if isinstance(value, dict):
         value = _records_of_columns(value, name)
     if not isinstance(value, list):
-        raise BadTable(f"{name} holds {value!r:.40}, not an array of objects with named values.")
+        raise BadTable(f"{name} holds {value!r:.40}, not an array of objects with named values")
     return _table_of_records(value, list(range(1, len(value) + 1)), name, "record", "JSON")
 
 
@@ -39,8 +40,8 @@ def _records_of_columns(columns: dict[str, Any], name: str) -> list[dict]:
     lists = [value for value in columns.values() if isinstance(value, list)]
     if len(lists) < len(columns) or len({len(value) for value in lists}) != 1:
         raise BadTable(
-            f"{name} is a JSON object, but an array of records is needed: "
-            '[{"a": 1, "b": 2}, …], as pandas writes it with orient="records".'
+            f"{name} is a JSON object, not an array of records",
+            'write [{"a": 1, "b": 2}, …], as pandas does with orient="records"',
         )
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
@@ -53,13 +54,13 @@ def _parse_json(text: str, where: str) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as problem:
         at = f" at line {problem.lineno}" if "\n" in text.strip() else ""
-        raise BadTable(f"{where}: not JSON ({problem.msg}{at}).") from None
+        raise BadTable(f"{where}: not JSON ({problem.msg}{at})") from None
     except RecursionError:
-        raise BadTable(f"{where}: the JSON is nested too deeply to be a row of a table.") from None
+        raise BadTable(f"{where}: the JSON is nested too deeply to be a row of a table") from None
     except UnicodeEncodeError:
-        raise BadTable(f"{where}: half a character (a lone surrogate): write it again.") from None
+        raise BadTable(f"{where}: half a character (a lone surrogate)", "write it again") from None
     except ValueError:  # an integer of thousands of digits
-        raise BadTable(f"{where}: a number has too many digits to be read.") from None
+        raise BadTable(f"{where}: a number has too many digits to be read") from None
     return value
 
 
@@ -75,7 +76,7 @@ def _table_of_records(
         if not isinstance(record, dict):
             raise BadTable(
                 f"{name}, {unit} {line}: {json.dumps(record)!r:.40} is not an object with named "
-                "values."
+                "values"
             )
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = {key: [record.get(key) for record in records] for key in names}

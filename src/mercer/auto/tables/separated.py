@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from .bad_table import BadTable, Option
 from .content import check_memory
-from .notation import ISO, parse_date, parse_number
-from .table import BadTable, Table, check_unique_names
+from .notation import is_number_or_date, parse_amount
+from .table import Table, check_unique_names
 
 EXAMINED_LINES = 100
 """The number of rows that are examined to find the separator and the header."""
@@ -19,6 +20,10 @@ BYTES_PER_CELL = 100
 """The approximate number of bytes of memory for a cell."""
 CELL_SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "
+QUOTES = [
+    "close every quote", "write a quote inside a cell twice",
+    "write tables of texts over 100,000 letters as .jsonl or .parquet",
+]  # fmt: skip
 
 
 def read_separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
@@ -36,14 +41,9 @@ def read_separated(text: str, name: str, header: bool | None, separator: str | N
             if "".join(row).strip():
                 rows[reader.line_num] = row
     except csv.Error as problem:
-        hint = "A quote inside a cell is written twice."
-        if "field limit" in str(problem):
-            hint = "Is a closing quote missing? Write tables of longer texts as .jsonl or .parquet."
-        elif "end of data" in str(problem):
-            hint = "Is a closing quote missing?"
-        raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
+        raise BadTable(f"{name}, line {reader.line_num}: {problem}", QUOTES) from None
     if not rows:
-        raise BadTable(f"{name} has only empty cells: is it the right file?")
+        raise BadTable(f"{name} has only empty cells", "check whether it is the right file")
     table = table_of_rows(rows, name, header, f"cells separated by {separator!r}")
     return replace(table, separator=separator)
 
@@ -64,15 +64,15 @@ def table_of_rows(
         for row in (first, *others[:EXAMINED_LINES])
     ]
     given = not _first_row_is_data(head) if header is None else header
-    names = [cell.strip() or f"column {i + 1}" for i, cell in enumerate(head[0])]
+    names = [cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(head[0])]  # as in pandas
     names = names if given else [str(i + 1) for i in range(width)]
     check_unique_names(names, name)
     body = dict(list(rows.items())[given:])
     for line, row in body.items():
         if len(row) != width:
             raise BadTable(
-                f"{name}, line {line}: {len(row)} cells, but the first row has {width}. Quote "
-                "cells that hold the separator."
+                f"{name}, line {line}: {len(row)} cells, but the first row has {width}",
+                ["quote cells that hold the separator", Option("separator", ";")],
             )
     columns = {n: [row[i] for row in body.values()] for i, n in enumerate(names)}
     return Table(name, columns, list(body), read_as=f"{seen}, {'a' if given else 'no'} header")
@@ -110,7 +110,7 @@ def _has_numbers_between_blanks(text: str) -> bool:
 
 def _is_one_number(line: str) -> bool:
     """Return whether a line is a single number, with blanks between thousands."""
-    return any(parse_number(line, notation) is not None for notation in (". ", ", "))
+    return any(parse_amount(line, mark, blank=True) is not None for mark in (".", ","))
 
 
 def _first_rows(text: str, separator: str) -> list[list[str]]:
@@ -132,16 +132,6 @@ def _fraction_of_values(text: str, separator: str) -> float:
     """Return the fraction of cells in the first rows that are numbers or dates."""
     cells = [cell for row in _first_rows(text, separator)[1:] for cell in row]
     return sum(is_number_or_date(cell) for cell in cells) / max(len(cells), 1)
-
-
-def is_number_or_date(cell: str) -> bool:
-    """Return whether a cell is a number or a date, in any notation."""
-    text = cell.strip()
-    if any(parse_number(text, mark) is not None for mark in (".", ",")):
-        return True
-    return any(
-        parse_date(text, form) is not None for form in (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
-    )
 
 
 def _first_row_is_data(rows: list[list[str]]) -> bool:

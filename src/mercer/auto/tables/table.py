@@ -1,4 +1,4 @@
-"""Tables of named columns, and the error for tables that cannot be used."""
+"""Tables of named columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .bad_table import OF_FIT, BadTable, Option
+
 MISSING = (
     "", "na", "n/a", "#n/a", "<na>", "nan", "null", "none",
     "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
@@ -17,24 +19,6 @@ MISSING = (
 """Texts that mean an empty cell by default, in lower case, with error values of spreadsheets."""
 Name = Hashable
 """The name of a column: a text, or a number where an array has no names."""
-
-
-class BadTable(ValueError):
-    """Error for a table that cannot be used; the message names the location and a remedy.
-
-    Examples
-    --------
-    >>> from mercer.tables import BadTable, read
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "empty.csv")
-    >>> with open(path, "w") as file:
-    ...     pass
-    >>> try:
-    ...     read(path)
-    ... except BadTable as problem:
-    ...     print(str(problem).endswith("a header and at least two rows are needed."))
-    True
-    """
 
 
 @dataclass(frozen=True)
@@ -53,6 +37,8 @@ class Table:
         Text that means an empty cell, in lower case; upper case means the same.
     decimal
         "." or "," where numbers in text have one decimal mark throughout, else None.
+    decimal_is_stated
+        Whether the user said `decimal`, which then overrides the notation of the training rows.
     separator
         The character between the cells of a line, for text files.
     day_first
@@ -76,6 +62,7 @@ class Table:
     lines: Sequence[int]
     missing: Sequence[str] = MISSING
     decimal: str | None = None
+    decimal_is_stated: bool = False
     separator: str | None = None
     day_first: bool | None = None
     read_as: str = ""
@@ -85,6 +72,16 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the table was not read from a file, so that no options of `read` apply."""
+        return self.unit == "row"
+
+    @property
+    def stated(self) -> tuple[str | None, bool | None]:
+        """The decimal mark, and whether days come before months, as far as the user said so."""
+        return (self.decimal if self.decimal_is_stated else None), self.day_first
 
     def names(self, requested: Sequence[Name]) -> list[Name]:
         """Return the names of the requested columns; those of a file also by number or range.
@@ -103,7 +100,7 @@ class Table:
         known = list(self.columns)
         if requested in self.columns:
             return [requested]
-        if not isinstance(requested, str) or self.unit == "row":
+        if not isinstance(requested, str) or self.is_frame:
             raise self.absent(requested)
         if "," in requested:
             return [
@@ -123,16 +120,22 @@ class Table:
         """Return the error for a missing column, which names a similar column that exists."""
         known = list(self.columns)
         near = get_close_matches(str(requested), list(map(str, known)), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_join_names(known)}."
+        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_join_names(known)}"
         return BadTable(f"{self.source} has no column {requested!r:.60}: {hint}")
 
     def at(self, i: int) -> str:
         """Return the file and the line of row i as text, for messages."""
         return f"{self.source}, {self.unit} {self.lines[i]}"
 
-    def refused(self, i: int, column: Name, why: str) -> BadTable:
-        """Return the error for a bad cell: its file, line and column, and the message `why`."""
-        return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
+    def refused(self, i: int, column: Name, why: str, *remedy: str | Option) -> BadTable:
+        """Return the error for a bad cell: its file, line and column, why it is bad, and ways out.
+
+        Options of `read` are left out for a table that was not read from a file.
+        """
+        ways = [
+            way for way in remedy if isinstance(way, str) or way.name in OF_FIT or not self.is_frame
+        ]
+        return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}", ways)
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
         """Return the table without rows with an empty cell in named columns, or refuse such rows.
@@ -151,7 +154,10 @@ class Table:
             raise self._empty_cell_error(empty)
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:
-            raise BadTable(f"{self.source}: every row has an empty cell in {_join_names(names)}.")
+            raise BadTable(
+                f"{self.source}: every row has an empty cell in {_join_names(names)}",
+                "fill in some rows",
+            )
         return self.rows(kept)
 
     def _empty_cell_error(self, empty: dict[int, Name]) -> BadTable:
@@ -159,12 +165,10 @@ class Table:
         i = min(empty)
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
-        text = isinstance(cell, str) and cell.strip()
-        meant = f" If {cell.strip()!r:.20} is a value, pass missing=['']." if text else ""
-        return BadTable(
-            f"{self.at(i)}: column {empty[i]!r} is empty{others}. Fill it in, or leave such "
-            f"rows out.{meant}"
-        )
+        ways: list[str | Option] = ["fill it in", Option("drop_missing", True)]
+        if isinstance(cell, str) and cell.strip():
+            ways.append(Option("missing", [""]))  # the text may be a value
+        return BadTable(f"{self.at(i)}: column {empty[i]!r} is empty{others}", ways)
 
     def empty(self, name: Name) -> list[int]:
         """Return the indices of the rows in which column `name` is empty."""
@@ -211,10 +215,10 @@ def check_unique_names(names: Sequence[Name], source: str, file: bool = True) ->
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]
-        header = ", or pass header=False if the first row is data" if file else ""
+        where = f"({' and '.join(places)})"
         raise BadTable(
-            f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places)}): "
-            f"give every column its own name{header}."
+            f"{source} has the column {twice[0]!r:.60} more than once {where}",
+            ["give every column its own name", *([Option("header", False)] if file else [])],
         )
 
 
