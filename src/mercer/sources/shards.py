@@ -118,7 +118,7 @@ def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
     missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
     if missing:
         raise ValueError(
-            f"{path} has no array {missing[0]!r}: it has {known}. Pass inputs= and outputs=."
+            f"{path} has no array {missing[0]!r}: pass inputs= and outputs=, of {known}."
         )
     single = [name for name in names if not found[name].ndim]
     if single:
@@ -144,7 +144,7 @@ def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
     missing = [name for name in columns if name not in known]
     if missing:
         raise ValueError(
-            f"{path} has no column {missing[0]!r}: it has {known}. Pass inputs= and outputs=."
+            f"{path} has no column {missing[0]!r}: pass inputs= and outputs=, of {known}."
         )
     with _naming_file(path), ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(columns))):

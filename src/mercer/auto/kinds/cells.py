@@ -65,7 +65,7 @@ class Cells(BaseEstimator):
             raise BadTable(str(problem).removesuffix(".")) from None
 
 
-TYPES: dict[type, str] = {bool: "bool", np.bool_: "bool", int: "int", str: "str", float: "float"}
+TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 TYPES_OF_ARRAYS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 """The names of the types of class labels, and of those in arrays by their kind."""
 
@@ -91,7 +91,7 @@ class ClassCells(Cells):
         elif isinstance(cells, np.ndarray):
             self.type_ = TYPES_OF_ARRAYS.get(cells.dtype.kind, "any")
         else:
-            types = {type(cell) for cell in cells}
+            types = {type(c.item() if isinstance(c, np.generic) else c) for c in cells}
             self.type_ = TYPES.get(types.pop(), "any") if len(types) == 1 else "str"
         return self.read(table)
 
