@@ -33,26 +33,6 @@ def test_class_names_are_used_once():
     assert not {name for name, number in names.items() if number > 1}
 
 
-def constants(tree):
-    """Yield the names of the constants that a module defines."""
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        for target in targets:
-            names = target.elts if isinstance(target, ast.Tuple) else [target]
-            yield from (name.id for name in names if isinstance(name, ast.Name))
-
-
-def test_names_of_constants_are_used_once():
-    """A name such as ROWS, with another meaning in each module, says nothing where it is used."""
-    found = Counter(
-        name
-        for path in MODULES
-        for name in constants(import_graph.syntax_tree(path))
-        if name.isupper() and len(name) > 1
-    )
-    assert [name for name, number in found.items() if number > 1] == []
-
-
 def test_tests_import_private_names_of_their_own_folder_only():
     """A test in tests/kernels may import a private name of mercer.kernels, and of no other."""
     tests = Path(__file__).parents[1]
