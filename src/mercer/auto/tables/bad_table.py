@@ -16,6 +16,19 @@ class Option(NamedTuple):
 
     Each front end has its own words for it: ``decimal=','`` in Python, ``--decimal ,`` on the
     command line.
+
+    Attributes
+    ----------
+    name
+        The argument, of `read` or of a fit.
+    value
+        A value that helps.
+
+    Examples
+    --------
+    >>> from mercer.tables import BadTable, Option
+    >>> print(BadTable("'1,500' can mean two numbers", [Option("decimal", ",")]))
+    '1,500' can mean two numbers: pass decimal=','.
     """
 
     name: str
