@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 SCRIPTS = [
     "startup",
     "identity_fit",
+    "products",
     "exact_fits",
     "leave_one_out_path",
     "left_out_groups",
