@@ -117,7 +117,7 @@ def on_device(device: str) -> None:
         K = RBF(4.0)(X)
         whole = timed(lambda K=K: torch.linalg.eigh(K))
         for q in (20, 200, 1000):
-            D = torch.ones(n, q, device=device, dtype=torch.float64)
+            D = torch.ones(len(K), q, device=device, dtype=torch.float64)
             timed(lambda K=K, D=D: K @ D)
             column = timed(lambda K=K, D=D: K @ D) / q
             print(
