@@ -175,6 +175,9 @@ class Embedding(FromFile):
         choose among training outputs then exclude the outputs of the point's group.
     inputs
         The inputs of these points, for decoders that use them.
+    sample_weight
+        For leave-one-out points, the sample weight of each training example, else None; None for
+        ones. What is calibrated on the points counts each as often as its weight says.
     weigh
         A function that computes `weights`; None without the training data.
     posterior
@@ -198,6 +201,7 @@ class Embedding(FromFile):
     frame: Frame = field(repr=False)
     left_out: np.ndarray | None = field(default=None, repr=False)
     inputs: Items | None = field(default=None, repr=False)
+    sample_weight: np.ndarray | None = field(default=None, repr=False)
     weigh: Callable[[], Array] | None = field(default=None, repr=False)
     posterior: Any = field(default=None, repr=False)
 
@@ -209,7 +213,13 @@ class Embedding(FromFile):
         left_out = None if self.left_out is None else self.left_out[rows]
         index = np.arange(len(self))[rows]
         inputs = None if self.inputs is None else take(self.inputs, index)
-        return Embedding(take(self.coordinates, index), self.frame, left_out, inputs)
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        return Embedding(take(self.coordinates, index), self.frame, left_out, inputs, weights)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each point counts: the sample weights, ones without."""
+        return np.ones(len(self)) if self.sample_weight is None else self.sample_weight
 
     def inner(self, Y: Items) -> Array:
         r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""

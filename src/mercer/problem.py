@@ -22,10 +22,6 @@ from .spaces import Rows
 __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
-MAX_REPEATED_ROWS = 10**6
-"""The largest sum of integer weights for which each row is repeated as often as its weight."""
-
-
 @dataclass(frozen=True)
 class Side:
     """The inputs or the outputs of a problem: kernel, checked items and feature map.
@@ -228,17 +224,3 @@ def positive_alpha(alpha: Any) -> float:
             "solution is not unique. Try alpha=1e-6."
         )
     return value
-
-
-def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
-    """Return example indices, each repeated in proportion to the weight of the example.
-
-    Weights that are not integers are rounded to quarters of the mean weight.
-    """
-    whole_numbers = bool((weights == np.round(weights)).all())
-    repetitions = (
-        weights
-        if whole_numbers and weights.sum() <= MAX_REPEATED_ROWS
-        else 4.0 * weights / weights.mean()
-    )
-    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(repetitions).astype(int)))

@@ -59,6 +59,7 @@ def test_weights_on_few_rows_are_shrunk_towards_an_average():
         np.stack([[(a * b).sum(axis=1) for a in points] for b in points]).transpose(2, 0, 1),
         np.stack([(a * truth).sum(axis=1) for a in points], axis=1),
         (truth**2).sum(axis=1),
+        np.ones(25),
         np.arange(25) % 5,
     )
     weights, each = averaged_weights(squares)

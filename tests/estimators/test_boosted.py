@@ -23,7 +23,9 @@ def test_trees_predict_what_scikit_learn_predicts():
         HistGradientBoostingRegressor(max_iter=n, min_samples_leaf=leaf).fit(X, y)
         for n, leaf, y in zip((5, 40, 1), (20, 1, 100), Y.T, strict=True)
     ]
-    trees = BoostedMap.of(Linear().fit(X), Scaling.of(X), grown, np.zeros(3), np.eye(3))
+    trees = BoostedMap.of(
+        Linear().fit(X), Scaling.of(X, np.ones(len(X))), grown, np.zeros(3), np.eye(3)
+    )
     new = RNG.normal(size=(500, 3))
     expected = np.column_stack([regressor.predict(new) for regressor in grown])
     np.testing.assert_allclose(trees.predict(new), expected, rtol=1e-12, atol=1e-12)

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeCV
 
 from mercer import KernelDependencyCV
+from mercer._base.statistics import exceeds_standard_error
 from mercer.decoders import Candidates, ExpectedF1, Kemeny, Threshold
 from mercer.estimators.default_kernels import are_curves, default_kernels
-from mercer.estimators.scoring import exceeds_standard_error
 from mercer.kernels import RBF, Kendall, Labels, Laplacian, Linear, Standardized, TfIdf
 from mercer.metrics import kendall_tau, sample_f1
 

@@ -9,12 +9,13 @@ from math import sqrt
 
 import numpy as np
 
-from .._base.arrays import Items, count
+from .._base.arrays import Items
+from .._base.statistics import exceeds_standard_error
 from ..decoders import Borda, Decoder, ExpectedF1
+from ..decoders.natural import fitted_decoder
 from ..defaults import evaluate
 from ..estimators import Blend
 from ..estimators.choice import calibrated
-from ..estimators.scoring import exceeds_standard_error
 from ..estimators.squares import Squares
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
@@ -79,7 +80,8 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
         alone = np.eye(len(weights))[best]
-        if not exceeds_standard_error(squares.losses(alone) - squares.losses(left_out)):
+        gains = squares.losses(alone) - squares.losses(left_out)
+        if not exceeds_standard_error(gains, squares.w):
             weights, left_out, name = (
                 (weights + alone) / 2.0,
                 (left_out + alone) / 2.0,
@@ -113,8 +115,9 @@ def _shrunk_weights(
 
 def _weights_by_risk(squares: Squares) -> np.ndarray:
     """Return one weight per model, smaller for a larger left-out loss, with sum one."""
-    risks = squares.v.sum() - 2.0 * squares.r.sum(axis=0) + np.einsum("nkk->k", squares.Q)
-    risks = np.maximum(risks, 1e-9 * float(squares.v.sum()) + 1e-300)  # none is below rounding
+    w, total = squares.w, float(squares.w @ squares.v)
+    risks = total - 2.0 * (w @ squares.r) + np.einsum("n,nkk->k", w, squares.Q)
+    risks = np.maximum(risks, 1e-9 * total + 1e-300)  # none is below rounding
     weights = np.exp(-STEEP * np.minimum(risks / risks.min() - 1.0, 10.0))
     return weights / weights.sum()
 
@@ -134,7 +137,7 @@ def average_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
         np.asarray(evaluate(space, truth, blend.decoder_.decode(points), average=False))
         for points in (blend.left_out_, blend.left_out_models_[best])
     )
-    if exceeds_standard_error(ours - theirs):
+    if exceeds_standard_error(ours - theirs, blend.squares_.w):
         return None
     return blend.reweighted((blend.weights_ + np.eye(len(scores))[best]) / 2.0)
 
@@ -164,7 +167,8 @@ def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
     else:
         return None
     other = copy.copy(blend)
-    other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
+    counts = blend.left_out_.sample_weight
+    other.decoder_ = fitted_decoder(decoder, blend.output_kernel_, blend.outputs_, counts)
     return how, other
 
 
@@ -176,8 +180,9 @@ def single_is_clearly_better(
     `best` is the index of the model in the blend; `single` and `blended` are the left-out scores.
     Numbers are also compared row by row, because a few outliers may dominate a score.
     """
-    if single - blended <= BLEND_MARGIN / sqrt(count(blend.outputs_)):
+    squares = blend.squares_
+    if single - blended <= BLEND_MARGIN / sqrt(squares.w.sum()):
         return False
-    squares, alone = blend.squares_, np.eye(len(blend.weights_))[best]
+    alone = np.eye(len(blend.weights_))[best]
     gains = squares.losses(blend.left_out_weights_) - squares.losses(alone)
-    return kind not in ARRAYS or exceeds_standard_error(gains)
+    return kind not in ARRAYS or exceeds_standard_error(gains, squares.w)

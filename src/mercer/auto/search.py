@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._base.statistics import exceeds_standard_error
 from ..estimators import Blend, KernelDependencyCV
 from ..estimators.choice import random_rows
-from ..estimators.scoring import exceeds_standard_error
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
@@ -201,7 +201,7 @@ class Search:
         """Return whether `one` is better than `other`, and whether by over a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
         return _selection_score(one) > _selection_score(other), exceeds_standard_error(
-            np.asarray(losses[1] - losses[0])
+            np.asarray(losses[1] - losses[0]), one.loo_embed().sample_weight
         )
 
     def _kernel_families(self, pairs: Pairs) -> dict[str, Family]:

@@ -10,6 +10,7 @@ import numpy as np
 from .._base.arrays import Items, blocks, count, dense, host, object_array, take
 from .._base.errors import require
 from .._base.memory import ENTRIES
+from .._base.statistics import exceeds_standard_error
 from ..kernels import Kendall, Kernel, Labels, Spearman
 from ..kernels._sequences import restore_container
 from ..spaces.label_sets import OVERLAPS
@@ -94,11 +95,12 @@ class LabelLoss(ExpectedLoss):
         best = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
         return best, self.values(C, best)
 
-    def calibrate(self, C: np.ndarray, y: Items) -> None:
+    def calibrate(self, C: np.ndarray, y: Items, counts: np.ndarray) -> None:
         """Choose `price`, the cost of each predicted label, by the loss of left-out predictions.
 
-        Row t of C has the left-out weights of example t, and y[t] is its true set. The price
-        stays 0 unless another one lowers the loss by more than one standard error.
+        Row t of C has the left-out weights of example t, which counts `counts[t]` times, and y[t]
+        is its true set. The price stays 0 unless another one lowers the loss by more than one
+        standard error.
         """
         true = self._indicators(y)
         losses = []
@@ -107,9 +109,9 @@ class LabelLoss(ExpectedLoss):
             both = (chosen * true).sum(axis=1)
             right = OVERLAPS[self.name](both, sizes, true.sum(axis=1), true.shape[1])
             losses.append(1.0 - right)
-        best = int(np.argmin([loss.mean() for loss in losses]))
-        gain = losses[0] - losses[best]
-        self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
+        best = int(np.argmin([counts @ loss for loss in losses]))
+        surely = exceeds_standard_error(losses[0] - losses[best], counts)
+        self.price = PRICES[best] if surely else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
         """Return for each price of a label the best label sets for the rows of weights C.

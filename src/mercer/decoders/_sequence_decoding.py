@@ -70,25 +70,27 @@ def _required_length(x: Any, t: int, length: Any) -> int:
     return required
 
 
-def agreement(y: Items, decoded: Items) -> float:
-    """Return the number of decoded sequences that equal those of y, plus a tie-break below one.
+def agreement(y: Items, decoded: Items, counts: np.ndarray) -> tuple[float, float]:
+    """Return the number of decoded sequences that are right, and the sum of fractions of symbols.
 
-    The tie-break is the mean fraction of equal symbols, times n / (n + 1) for n sequences.
+    Sequence i counts `counts[i]` times. The second number decides between equals.
     """
-    exact, partial = 0, 0.0
-    for a, b in zip(y, decoded, strict=True):
+    exact = partial = 0.0
+    for a, b, count_ in zip(y, decoded, counts.tolist(), strict=True):
         equal = sum(map(eq, a, b))
-        exact += len(a) == len(b) == equal
-        partial += equal / max(1, len(a), len(b))
-    return exact + partial / (1.0 + len(y))
+        exact += count_ * (len(a) == len(b) == equal)
+        partial += count_ * equal / max(1, len(a), len(b))
+    return exact, partial
 
 
-def best_value(values: Sequence[float], decode: Callable[[float], Items], y: Items) -> float:
+def best_value(
+    values: Sequence[float], decode: Callable[[float], Items], y: Items, counts: np.ndarray
+) -> float:
     """Return the value whose decoded sequences decode(value) agree best with the outputs y.
 
-    Of equally good values it is the nearest to 0.
+    Of equally good values it is the nearest to 0. Output i counts `counts[i]` times.
     """
-    scores = {value: agreement(y, decode(value)) for value in sorted(values, key=abs)}
+    scores = {value: agreement(y, decode(value), counts) for value in sorted(values, key=abs)}
     return float(max(scores, key=lambda value: scores[value]))
 
 

@@ -78,6 +78,8 @@ class Decoder(BaseEstimator):
     """Whether the candidates depend on the input."""
     calibrates = False
     """Whether `calibrate` needs the left-out points of the training examples after `fit`."""
+    uses_sample_weight = False
+    """Whether `fit` takes a `sample_weight`, because it counts training outputs."""
 
     @property
     def constants(self) -> tuple[str, ...]:
@@ -98,6 +100,7 @@ class Decoder(BaseEstimator):
         ----------
         points : Embedding
             The left-out predictions in the output feature space, one for each training example.
+            Example i counts `points.counts[i]` times: these are the sample weights.
         y : outputs
             The training outputs.
         """

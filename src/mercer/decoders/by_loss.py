@@ -93,7 +93,8 @@ class ByLoss(Decoder):
 
     def calibrate(self, points: Embedding, y: Items) -> ByLoss:
         """Choose the price per label on left-out points and their outputs y."""
-        self.expected_.calibrate(host(points.weights), y)  # type: ignore[attr-defined]
+        C, counts = host(points.weights), points.counts
+        self.expected_.calibrate(C, y, counts)  # type: ignore[attr-defined]
         return self
 
     def fit(self, kernel: Kernel, y: Items) -> ByLoss:

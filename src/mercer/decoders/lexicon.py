@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, host, take
+from .._base.arrays import Array, Items, host, take
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -23,26 +22,35 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 """The values of `background` and `rarity` that calibration tries."""
 
 
-def _log_likelihood(S: np.ndarray, columns: np.ndarray) -> float:
-    """Return the mean log-softmax of scores S at the true `columns`, at the best temperature."""
-    scale = float(np.std(S[-np.inf < S])) or 1.0
+def _log_likelihood(S: np.ndarray, columns: np.ndarray, counts: np.ndarray) -> float:
+    """Return the mean log-softmax of scores S at the true `columns`, at the best temperature.
+
+    Row i counts `counts[i]` times.
+    """
+    rows, finite = np.nonzero(-np.inf < S)
+    weights, values = counts[rows], S[rows, finite]
+    mean = np.average(values, weights=weights)
+    scale = float(np.average((values - mean) ** 2, weights=weights)) ** 0.5 or 1.0
     true = S[np.arange(len(S)), columns]
     return max(
-        float(np.mean(beta * true - np.logaddexp.reduce(beta * S, axis=1)))
+        float(np.average(beta * true - np.logaddexp.reduce(beta * S, axis=1), weights=counts))
         for beta in np.logspace(-1.0, 2.0, 13) / scale
     )
 
 
-def _rarities(words: Items, y: Items) -> np.ndarray:
+def _rarities(words: Items, y: Items, weights: np.ndarray) -> np.ndarray:
     """Return the rarity of each word: how rare its symbols are in the outputs y, summed over them.
 
     The rarity of a symbol of frequency f is -log f minus the mean of -log f over y. A symbol that
-    does not occur counts as if it occurred once.
+    does not occur counts as if it occurred once. Output i counts `weights[i]` times.
     """
-    counts = Counter(chain.from_iterable(y))
-    n = max(counts.total(), 1)
+    counts: dict[Any, float] = {}
+    for item, weight in zip(y, weights.tolist(), strict=True):
+        for symbol in item:
+            counts[symbol] = counts.get(symbol, 0.0) + weight
+    n = sum(counts.values()) or 1.0
     mean = sum(c / n * np.log(c / n) for c in counts.values())
-    return np.array([sum(mean - np.log(max(counts[c], 1) / n) for c in word) for word in words])
+    return np.array([sum(mean - np.log(counts.get(c, 1.0) / n) for c in word) for word in words])
 
 
 @parameters
@@ -106,7 +114,9 @@ class Lexicon(Decoder):
         chosen = is_automatic(self.background, "background"), is_automatic(self.rarity, "rarity")
         return any(chosen)
 
-    def fit(self, kernel: Kernel, y: Items) -> Lexicon:
+    uses_sample_weight = True
+
+    def fit(self, kernel: Kernel, y: Items, sample_weight: Array | None = None) -> Lexicon:
         """Store the distinct words of the lexicon and the frequency of each training output."""
         valid = self.restrict is None or self.restrict == "length" or callable(self.restrict)
         if not valid:
@@ -125,9 +135,11 @@ class Lexicon(Decoder):
             for value in (self.background, self.rarity)
         )
         positions, numbers = kernel.space.unique(y)
-        self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
+        weights = np.ones(len(numbers)) if sample_weight is None else sample_weight
+        self.seen_, self.counts_ = take(y, positions), np.bincount(numbers, weights)
         self.kernel_ = kernel
-        self.gains_ = _rarities(self.words_, y) if self.rarity else np.zeros(len(self.words_))
+        words = self.words_
+        self.gains_ = _rarities(words, y, weights) if self.rarity else np.zeros(len(words))
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Lexicon:
@@ -143,10 +155,12 @@ class Lexicon(Decoder):
         known = np.flatnonzero((true >= 0) & (S[np.arange(len(S)), true] > -np.inf))
         if known.size:
             S, mean, true = S[known], np.broadcast_to(mean, S.shape)[known], true[known]
+            counts = points.counts[known]
             given = (self.background, BACKGROUNDS), (self.rarity, RARITIES)
             trials = product(*(grid if v == "auto" else (float(v),) for v, grid in given))
             values = {
-                (b, r): _log_likelihood(S - b * mean + r * self.gains_, true) for b, r in trials
+                (b, r): _log_likelihood(S - b * mean + r * self.gains_, true, counts)
+                for b, r in trials
             }
             self.background_, self.rarity_ = max(values, key=lambda choice: values[choice])
             self.likelihood_ = values[self.background_, self.rarity_]
@@ -231,7 +245,8 @@ class Lexicon(Decoder):
         else:
             suitable = self._allowed(points.inputs, self.seen_)
         weights = suitable * self.counts_
-        return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
+        total = weights.sum(axis=1, keepdims=True)
+        return weights / np.where(total > 0, total, 1.0)
 
     def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
         """Return a boolean matrix (inputs, words): whether each word suits each input."""

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
+from sklearn.base import clone
+
+from .._base.arrays import Array, Items
 from ..kernels import Hamming, Kendall, Kernel, Positions, Spearman
 from ..kernels.records import field_kernels
 from ..spaces import LabelSets, Records
@@ -16,6 +21,24 @@ EXACT: dict[type[Kernel], type[Decoder]] = {
     Kendall: Kemeny, Spearman: Borda, Hamming: Assignment, Positions: PerPosition,
 }  # fmt: skip
 """The exact decoder of each kernel that has one; the kernel must have finite features."""
+
+
+def fitted_decoder(
+    decoder: Decoder | None, kernel: Kernel, y: Items, sample_weight: Array | None = None
+) -> Decoder:
+    """Return a clone of a decoder, fitted on training outputs y with sample weights.
+
+    It is the default of the kernel if `decoder` is None.
+    """
+    if isinstance(decoder, str | type):
+        raise TypeError(
+            "decoder must be None or an instance of a decoder of mercer.decoders, such as "
+            f"Direct(); got {decoder!r}."
+        )
+    made: Any = natural(kernel) if decoder is None else clone(decoder)
+    if sample_weight is None or not made.uses_sample_weight:
+        return made.fit(kernel, y)
+    return made.fit(kernel, y, sample_weight)
 
 
 def natural(kernel: Kernel) -> Decoder:

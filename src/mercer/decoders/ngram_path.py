@@ -124,7 +124,7 @@ class NGramPath(Decoder):
         part = Embedding(points.coordinates[some], points.frame)
         strings = dict(zip(LENGTH_BONUSES, self._best_strings(part, LENGTH_BONUSES), strict=True))
         self.bonus_ = best_value(
-            LENGTH_BONUSES, lambda bonus: strings[bonus].outputs, take(y, some)
+            LENGTH_BONUSES, lambda bonus: strings[bonus].outputs, take(y, some), points.counts[some]
         )
         return self
 

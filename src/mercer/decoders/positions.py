@@ -48,7 +48,9 @@ class PositionDecoder(Decoder):
     def calibrate(self, points: Embedding, y: Items) -> PositionDecoder:
         """Choose the value of the parameter that recovers most of the outputs y."""
         scores, fixed = self._scores(points), required_lengths(points, self.length)
-        self.value_ = best_value(self.grid, lambda value: self._best(scores, fixed, value), y)
+        self.value_ = best_value(
+            self.grid, lambda value: self._best(scores, fixed, value), y, points.counts
+        )
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
@@ -220,13 +222,18 @@ class Viterbi(PositionDecoder):
             )
             must(states * self._kernel.longest_ <= limits.size // 2, "there are too many contexts")
 
-    def fit(self, kernel: Kernel, y: Items) -> Viterbi:
+    uses_sample_weight = True
+
+    def fit(self, kernel: Kernel, y: Items, sample_weight: Array | None = None) -> Viterbi:
         """Learn the transitions from the training outputs, unless they are given."""
         super().fit(kernel, y)
         if not isinstance(self.order, int) or self.order < 0:
             raise ValueError(f"order must be an integer ≥ 0, got {self.order!r}.")
         given = self.transitions is not None
-        self.transitions_ = self._check_transitions() if given else self._learn_transitions(y)
+        counts = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.transitions_ = (
+            self._check_transitions() if given else self._learn_transitions(y, counts)
+        )
         return self
 
     def _check_transitions(self) -> np.ndarray:
@@ -242,15 +249,18 @@ class Viterbi(PositionDecoder):
         full[(slice(0, size),) * (self.order + 1)] = table
         return full.reshape(-1, size + 1)
 
-    def _learn_transitions(self, y: Items) -> np.ndarray:
-        """Return log-probabilities (contexts, symbols) of symbols after contexts in outputs y."""
+    def _learn_transitions(self, y: Items, weights: np.ndarray) -> np.ndarray:
+        """Return log-probabilities (contexts, symbols) of symbols after contexts in outputs y.
+
+        Output i counts `weights[i]` times.
+        """
         size = len(self._kernel.alphabet_)
         codes = self._kernel.alphabet_.encode(y)
         counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
-        for start, end in zip(codes.starts[:-1], codes.starts[1:], strict=True):
+        for start, end, weight in zip(codes.starts[:-1], codes.starts[1:], weights, strict=True):
             state = len(counts) - 1  # every digit is the border symbol
             for c in [*codes.flat[start:end], size]:
-                counts[state, c] += 1.0
+                counts[state, c] += weight
                 state = (state * (size + 1) + c) % len(counts)
         return np.log(counts / counts.sum(axis=1, keepdims=True))
 

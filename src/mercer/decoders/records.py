@@ -3,14 +3,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .._base.arrays import Items, host
+from .._base.arrays import Array, Items, host
 from .._base.checks import Limits, indices, must, permutation
 from .._base.parameters import parameters
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -63,7 +62,7 @@ class Field:
         else:
             coordinates = points.frame.kernel_features(points.coordinates)[:, self.columns]
             frame = OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
-        return Embedding(coordinates, frame, points.left_out, points.inputs)
+        return replace(points, coordinates=coordinates, frame=frame, posterior=None)
 
 
 def field_items(on: On, records: Items) -> Items:
@@ -123,14 +122,16 @@ class PerField(Decoder):
 
     decoders: Mapping[Any, Decoder] | None = None
 
+    uses_sample_weight = True
+
     def check_loaded(self, limits: Limits) -> None:
         """Check a loaded decoder: each column belongs to one field."""
         if "fields_" in vars(self):
             check_fields(self.fields_)
 
-    def fit(self, kernel: Kernel, y: Items) -> PerField:
+    def fit(self, kernel: Kernel, y: Items, sample_weight: Array | None = None) -> PerField:
         """Fit the decoder of each field to the training values of that field."""
-        from .natural import natural
+        from .natural import fitted_decoder
 
         if field_kernels(kernel) is None:
             raise unsuited_kernel(
@@ -145,7 +146,7 @@ class PerField(Decoder):
                 f"{', '.join(map(repr, self.fields_))}."
             )
         self.decoders_ = {
-            name: clone(given.get(name) or natural(field.kernel)).fit(field.kernel, field.values(y))
+            name: fitted_decoder(given.get(name), field.kernel, field.values(y), sample_weight)
             for name, field in self.fields_.items()
         }
         self.like_ = dict(y[0])

@@ -82,8 +82,9 @@ class Threshold(LabelDecoder):
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
         """Choose `threshold` and `at_least_one` on left-out points and their label sets y."""
         G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
+        w = points.counts
         if self.metric == MACRO:
-            return self._calibrate_per_label(G, T)
+            return self._calibrate_per_label(G, T, w)
         order = np.argsort(-G, axis=1)
         falling = np.take_along_axis(G, order, axis=1)
         values = self._metric_by_size(np.take_along_axis(T, order, axis=1))
@@ -91,22 +92,25 @@ class Threshold(LabelDecoder):
         for rule in (False, True) if self.at_least_one is None else (bool(self.at_least_one),):
             if rule:
                 values[:, 0] = values[:, 1]  # the best label is predicted anyway
-            choices.append((*self._best_threshold(falling, values), rule))
+            choices.append((*self._best_threshold(falling, values, w), rule))
         self.calibration_, self.threshold_, self.at_least_one_ = max(choices, key=lambda c: c[0])
         return self
 
-    def _calibrate_per_label(self, G: np.ndarray, T: np.ndarray) -> Threshold:
-        """Choose one threshold per label by F1, from left-out scores G and true indicators T."""
+    def _calibrate_per_label(self, G: np.ndarray, T: np.ndarray, w: np.ndarray) -> Threshold:
+        """Choose one threshold per label by F1, from left-out scores G and true indicators T.
+
+        Row i counts `w[i]` times.
+        """
         if self.threshold is None:
-            common = best_threshold(G.ravel(), T.ravel())
-            single = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
-            examples = T.sum(axis=0)
+            common = best_threshold(G.ravel(), T.ravel(), np.repeat(w, T.shape[1]))
+            single = np.array([best_threshold(g, t, w) for g, t in zip(G.T, T.T, strict=True)])
+            examples = w @ T
             self.threshold_ = (examples * single + THRESHOLD_PRIOR * common) / (
                 examples + THRESHOLD_PRIOR
             )
         chosen = self._select_labels(G)
-        sizes = chosen.sum(axis=0) + T.sum(axis=0)
-        f1 = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
+        sizes = w @ chosen + w @ T
+        f1 = 2.0 * (w @ (chosen & T)) / np.where(sizes > 0, sizes, 1.0)
         occurs = T.any(axis=0)
         self.calibration_ = float(f1[occurs].mean()) if occurs.any() else 0.0
         return self
@@ -120,16 +124,18 @@ class Threshold(LabelDecoder):
         hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
         return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
 
-    def _best_threshold(self, falling: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    def _best_threshold(
+        self, falling: np.ndarray, values: np.ndarray, w: np.ndarray
+    ) -> tuple[float, float]:
         """Return the best mean metric over all thresholds, and that threshold.
 
         Row i of `falling` has the sorted scores of example i, and row i of `values` its metric if
-        its first 0, 1, … labels are predicted.
+        its first 0, 1, … labels are predicted. The example counts `w[i]` times.
         """
-        start, gains = values[:, 0].sum(), np.diff(values, axis=1)
+        start, gains = w @ values[:, 0], w[:, None] * np.diff(values, axis=1)
         if self.threshold is not None:
             reached = gains[self.threshold_ <= falling].sum()
-            return float(start + reached) / len(values), self.threshold_
+            return float(start + reached) / float(w.sum()), self.threshold_
         # Lowering the threshold past a score adds that label: the total is a running sum of gains.
         order = np.argsort(-falling, axis=None)
         bounds = falling.ravel()[order]
@@ -137,7 +143,7 @@ class Threshold(LabelDecoder):
         bounds = np.concatenate([[bounds[0] + 1.0], bounds, [bounds[-1] - 1.0]])
         possible = bounds[:-1] > bounds[1:]  # equal scores are passed together
         best = int(np.argmax(np.where(possible, total, -np.inf)))
-        return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
+        return float(total[best]) / float(w.sum()), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def decode(self, points: Embedding) -> Items:
         """Return the set of labels whose scores reach the threshold at each predicted point."""
@@ -179,11 +185,14 @@ class Threshold(LabelDecoder):
                 return
 
 
-def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
-    """Return the threshold on the scores of examples that gives the largest F1 against `truth`."""
+def best_threshold(scores: np.ndarray, truth: np.ndarray, w: np.ndarray) -> float:
+    """Return the threshold on the scores of examples that gives the largest F1 against `truth`.
+
+    Example i counts `w[i]` times.
+    """
     order = np.argsort(-scores, kind="stable")
-    falling, hits = scores[order], np.cumsum(truth[order])
-    values = 2.0 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
+    falling, hits = scores[order], np.cumsum((w * truth)[order])
+    values = 2.0 * hits / (np.cumsum(w[order]) + hits[-1])
     last = np.append(falling[1:] < falling[:-1], True)  # equal scores are passed together
     best = int(np.argmax(np.where(last, values, -1.0)))
     below = falling[best + 1] if best + 1 < len(falling) else falling[best] - 1.0

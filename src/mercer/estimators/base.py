@@ -10,7 +10,7 @@ from functools import partial, wraps
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -38,8 +38,7 @@ from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
 from .._base.progress import WATCHERS, Observed, Steps, run_observed
-from ..decoders import natural
-from ..decoders.base import Decoder, Ranked
+from ..decoders.base import Ranked
 from ..decoders.own_candidates import outputs_as_array
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel, as_kernel
@@ -197,16 +196,6 @@ class StructuredEstimator(
             else:
                 validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
-
-    def _fitted_decoder(self, kernel: Kernel, y: Items, decoder: Decoder | None) -> Decoder:
-        """Return a decoder fitted on outputs y; the kernel's default if `decoder` is None."""
-        if isinstance(decoder, str | type):
-            raise TypeError(
-                "decoder must be None or an instance of a decoder of mercer.decoders, such as "
-                f"Direct(); got {decoder!r}."
-            )
-        decoder = natural(kernel) if decoder is None else clone(decoder)
-        return decoder.fit(kernel, y)
 
     # -- predict ------------------------------------------------------------------------------
 

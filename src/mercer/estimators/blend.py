@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .._base.arrays import Array, Items, count, host
 from .._base.folds import fold_numbers
 from .._base.parameters import parameters
 from ..decoders import Decoder
+from ..decoders.natural import fitted_decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -83,6 +84,7 @@ class Blend(LeftOutPoints):
         "left_out_models_": "left-out predictions",
         "models_": "the blended models",
         "means_": "left-out means",
+        "means_of_others_": "left-out means",
         "squares_": "left-out predictions",
         "left_out_weights_": "left-out predictions",
     }
@@ -106,8 +108,7 @@ class Blend(LeftOutPoints):
         _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
         self._fit_models(X, y, groups, weights)
         labels = group_labels(groups, count(y))
-        w = np.ones(len(labels)) if weights is None else weights
-        self._choose_weights(labels, w)
+        self._choose_weights(labels, weights)
         return self
 
     def _check_models(self) -> None:
@@ -133,15 +134,17 @@ class Blend(LeftOutPoints):
             y = fill_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
 
-    def _choose_weights(self, labels: np.ndarray, w: np.ndarray) -> None:
-        """Compute left-out points by common folds, and model weights; `w` are sample weights."""
+    def _choose_weights(self, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Compute left-out points by common folds, and model weights; the pairs have `weights`."""
+        self.means_of_others_ = MeansOfOthers(labels, weights)
+        w = self.means_of_others_.weights
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         self.left_out_models_ = [_left_out_points(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in self.left_out_models_], self.outputs_)
         V, known = outputs_in(frame, self.outputs_), self.models_[0]._known_coordinates()
         counts = np.ones((1, 1)) if known is None else known + 0.0
-        self.mean_, self.means_ = _means_of_others(V, labels, w[:, None] * counts)
+        self.mean_, self.means_ = self.means_of_others_.of_rows(V, counts)
         G = [coordinates_in(points, frame) - self.means_ for points in self.left_out_models_]
         folds = fold_numbers(labels, BLEND_FOLDS) if folds is None else folds
         residuals = counts * (V - self.means_)
@@ -156,11 +159,16 @@ class Blend(LeftOutPoints):
         self.weights_, self.left_out_weights_, C = weights, left_out, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + left_out[:, [k]] * (coordinates_in(points, frame) - self.means_)
-        self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)
+        others, first = self.means_of_others_, self.left_out_models_[0]
+        weigh = LeftOutWeights(self.left_out_models_, left_out, others).weights
+        w = others.sample_weight
+        self.left_out_ = replace(
+            first, coordinates=C, frame=frame, sample_weight=w, weigh=weigh, posterior=None
+        )
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
-        self.points_ = PointMap(map, rest, frame, map)
-        fitted = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
+        self.points_ = PointMap(map, rest, frame, BlendedWeights(map, others.shares))
+        fitted = fitted_decoder(self.decoder, self.output_kernel_, self.outputs_, w)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
     def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
@@ -200,8 +208,7 @@ class Blend(LeftOutPoints):
 class BlendedMap(FeatureMap):
     """Feature map from an input to the weighted sum of the points that several models predict.
 
-    It maps x to Σ_k f_k g_k(x), with the point g_k(x) and the weight f_k of model k. It also
-    computes the weights of these points on the training outputs.
+    It maps x to Σ_k f_k g_k(x), with the point g_k(x) and the weight f_k of model k.
 
     Parameters
     ----------
@@ -218,23 +225,113 @@ class BlendedMap(FeatureMap):
 
     def transform(self, A: Items) -> np.ndarray:
         """Return the coordinates of the blended points, one row for each input."""
-        return self._weighted_sum(A, lambda points: coordinates_in(points, self.frame))
+        return self.weighted_sum(A, lambda points: coordinates_in(points, self.frame))
+
+    def weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
+        """Return Σ_k f_k read(g_k(A)), with the points g_k(A) and weight f_k of model k."""
+        parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
+        return functools.reduce(np.add, parts)
+
+
+@dataclass(frozen=True)
+class BlendedWeights:
+    """The weights of blended points on the training outputs.
+
+    Attributes
+    ----------
+    map
+        The map to blended points.
+    shares
+        The weights of the training outputs in their mean.
+    """
+
+    map: BlendedMap
+    shares: np.ndarray
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
         """Return the weights of the training outputs in the blended prediction of each input.
 
         Model weights that sum to less than one leave the rest to the mean; `C` is unused.
         """
-        W = self._weighted_sum(X, lambda points: host(points.weights))
-        return W + (1.0 - float(self.factors.sum())) / W.shape[1]
-
-    def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
-        """Return Σ_k f_k read(g_k(A)), with the points g_k(A) and weight f_k of model k."""
-        parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
-        return functools.reduce(np.add, parts)
+        W = self.map.weighted_sum(X, lambda points: host(points.weights))
+        return W + (1.0 - float(self.map.factors.sum())) * self.shares
 
     def without_training_data(self, map: FeatureMap) -> None:
         """Return None, because the weights refer to training data."""
+
+
+@dataclass(frozen=True)
+class MeansOfOthers:
+    """Weighted means of training outputs, of all and without the group of each.
+
+    Attributes
+    ----------
+    labels
+        The number of the group of each output.
+    sample_weight
+        The sample weights; None for ones.
+    """
+
+    labels: np.ndarray
+    sample_weight: np.ndarray | None
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The sample weights, ones where none were given."""
+        return np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The weight of each output in the mean of all."""
+        return self.weights / self.weights.sum()
+
+    def left_out_shares(self) -> np.ndarray:
+        """Return the weight of each output (column) in the mean without the group of each row."""
+        W = self.weights * (self.labels[:, None] != self.labels)
+        totals = W.sum(axis=1, keepdims=True)
+        return np.where(totals > 0, W / np.where(totals > 0, totals, 1.0), self.shares)
+
+    def of_rows(self, V: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean of the rows of V, and for each row the mean without its group.
+
+        `counts` is zero where an entry of V is not known, with a column for each column of V or one
+        for all. A mean without any row is the mean of all.
+        """
+        W, n = self.weights[:, None] * counts, int(self.labels.max()) + 1
+        mass, sums = np.zeros((n, W.shape[1])), np.zeros((n, V.shape[1]))
+        np.add.at(mass, self.labels, W)
+        np.add.at(sums, self.labels, W * V)
+        mean = sums.sum(axis=0) / mass.sum(axis=0)
+        rest = mass.sum(axis=0) - mass
+        others = (sums.sum(axis=0) - sums) / np.where(rest > 0, rest, 1.0)
+        return mean, np.where(rest > 0, others, mean)[self.labels]
+
+
+@dataclass(frozen=True)
+class LeftOutWeights:
+    """The weights of left-out blended points on the training outputs.
+
+    Attributes
+    ----------
+    points
+        The left-out points of each model.
+    factors
+        The weight of each model (column) in each left-out point.
+    others
+        The means of the training outputs without each group.
+    """
+
+    points: list[Embedding]
+    factors: np.ndarray
+    others: MeansOfOthers
+
+    def weights(self) -> np.ndarray:
+        """Return the weights on the training outputs, (n, n)."""
+        rest = (1.0 - self.factors.sum(axis=1))[:, None] * self.others.left_out_shares()
+        parts = (
+            f[:, None] * host(p.weights) for f, p in zip(self.factors.T, self.points, strict=True)
+        )
+        return functools.reduce(np.add, parts, rest)
 
 
 def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
@@ -245,20 +342,3 @@ def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embeddin
     """
     many = folds is not None and len(folds) > FOLDED
     return model.loo_embed() if folds is None or many else model._left_out_by(folds)
-
-
-def _means_of_others(
-    V: np.ndarray, labels: np.ndarray, W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted mean of the rows of V, and for each row the mean without its group.
-
-    W has a column of weights for each column of V, or one for all.
-    """
-    n = int(labels.max()) + 1
-    mass, sums = np.zeros((n, W.shape[1])), np.zeros((n, V.shape[1]))
-    np.add.at(mass, labels, W)
-    np.add.at(sums, labels, W * V)
-    mean = sums.sum(axis=0) / mass.sum(axis=0)
-    rest = mass.sum(axis=0) - mass
-    others = (sums.sum(axis=0) - sums) / np.where(rest > 0, rest, 1.0)
-    return mean, np.where(rest > 0, others, mean)[labels]

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 from .._base.arrays import Array, Items, blocks, count
 from .._base.checks import Limits, array, must, offsets
 from .._base.parameters import integer, parameters
+from .._base.statistics import are_counts, repeat_by_weight
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
@@ -106,17 +107,17 @@ class BoostedDependency(CoordinateModel):
         """Fit trees from features A to principal directions of V; return the left-out points."""
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
-        scaling, w = Scaling.of(A), weights
+        scaling, w = Scaling.of(A, weights), weights
         A = scaling(A)
         mean = w @ V / w.sum()
-        directions = _principal_directions(V - mean, integer(self.directions, "directions"))
+        directions = _principal_directions(V - mean, w, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         with threadpool_limits(None if len(A) >= THREADED_ROWS else 1, user_api="openmp"):
             folds = list(self._draw_folds(labels))
             F, self.n_trees_ = self._left_out_predictions(A, T, folds, w)
             grown = [self._fit_trees(A, t, w, n) for t, n in zip(T.T, self.n_trees_, strict=True)]
         map = BoostedMap.of(self.input_kernel_, scaling, grown, mean, directions)
-        return self._set_points(map, mean + F @ directions)
+        return self._set_points(map, mean + F @ directions, w)
 
     def _left_out_predictions(
         self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
@@ -152,7 +153,11 @@ class BoostedDependency(CoordinateModel):
     def _fit_trees(
         self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int
     ) -> HistGradientBoostingRegressor:
-        """Fit boosted trees from features A to one target t with sample weights w."""
+        """Fit boosted trees from features A to one target t with sample weights w.
+
+        Rows are repeated if all weights are integers, because the bins of features and
+        `min_samples_leaf` count rows, whatever their weights.
+        """
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
         regressor = HistGradientBoostingRegressor(
@@ -163,6 +168,9 @@ class BoostedDependency(CoordinateModel):
             early_stopping=False,
             random_state=self.random_state,
         )
+        if are_counts(w):
+            rows = repeat_by_weight(w)
+            return regressor.fit(A[rows], t[rows])
         return regressor.fit(A, t, None if (w == w[0]).all() else w)
 
 
@@ -249,16 +257,19 @@ def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:
     return int(np.argmin(w @ (stages - t[:, None]) ** 2))
 
 
-def _principal_directions(V: np.ndarray, most: int) -> np.ndarray:
+def _principal_directions(V: np.ndarray, w: np.ndarray, most: int) -> np.ndarray:
     """Return at most `most` principal directions of V, as rows, times the deviations along them.
+
+    Row i of the centred outputs V counts `w[i]` times.
 
     If V has at most `most` columns, the directions are its columns that vary. Constant outputs have
     one direction of length zero.
     """
+    V = np.sqrt(w / w.sum())[:, None] * V
     if V.shape[1] > most:
         _, s, Q = np.linalg.svd(V, full_matrices=False)
-        rows = s[:most, None] / np.sqrt(len(V)) * Q[:most]
+        rows = s[:most, None] * Q[:most]
     else:
-        rows = np.diag(V.std(axis=0))
+        rows = np.diag(np.sqrt((V**2).sum(axis=0)))
     size = np.abs(rows).max(axis=1)
     return rows[size > 1e-12 * size.max()] if size.any() else rows[:1]

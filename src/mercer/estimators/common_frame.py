@@ -9,11 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from .._base.arrays import Items, count, host, take
+from .._base.arrays import Items, count, host
 from .._base.parameters import same
 from ..embedding import Embedding, Frame
-from ..kernels.base import as_output_kernel
-from ..problem import repeat_by_weight
+from ..kernels.base import as_output_kernel, fit_weighted
 
 COMPARED_OUTPUTS = 5
 """The number of training outputs on which the frames of two models must agree."""
@@ -36,8 +35,7 @@ def with_one_output_kernel(
     if not first.depends_on_data or not all(same(other, first) for other in others):
         return fresh
     outputs = first.as_outputs(y)
-    counted = outputs if weights is None else take(outputs, repeat_by_weight(weights))
-    shared = clone(first).fit(counted).frozen()
+    shared = fit_weighted(first, outputs, weights).frozen()
     return [model.set_params(output_kernel=shared) for model in fresh]
 
 

@@ -10,20 +10,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, count, dense, host, take
+from .._base.arrays import Array, Items, count, dense, host
 from .._base.folds import fold_numbers, fold_rows
 from ..decoders import Decoder
+from ..decoders.natural import fitted_decoder
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import as_output_kernel
-from ..problem import Side, repeat_by_weight
+from ..kernels.base import as_output_kernel, fit_weighted
+from ..problem import Side
 from ..solvers.weights import LeastWeights
 from .base import on_fresh_state, warn_if_constant
 from .choice import calibrated
 from .left_out_points import LeftOutPoints
-from .pairs import drop_zero_weights, group_labels
+from .pairs import drop_zero_weights, fit_features, group_labels
 from .trees import features_of
 
 
@@ -65,12 +66,12 @@ class CoordinateModel(LeftOutPoints):
         X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
         _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
         labels = group_labels(groups, count(y))
-        self.input_kernel_, self.folds_ = kernel.fit(X), None
+        self.input_kernel_, self.folds_ = fit_weighted(kernel, X, weights), None
         V, A = self._fit_output_space(y, weights), features_of(self.input_kernel_, X)
         w = np.ones(len(V)) if weights is None else weights
         left_out = self._fit_coordinates(A, V, labels, w)
         inputs = self._sliceable_inputs(given, X)
-        self.left_out_ = replace(left_out, left_out=labels, inputs=inputs)
+        self.left_out_ = replace(left_out, left_out=labels, inputs=inputs, sample_weight=weights)
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
         return self
 
@@ -97,12 +98,15 @@ class CoordinateModel(LeftOutPoints):
 
     def _fit_output_space(self, y: Items, weights: np.ndarray | None = None) -> np.ndarray:
         """Fit output kernel, decoder and coordinate system; return the coordinates of y."""
-        counted = y if weights is None else take(y, repeat_by_weight(weights))
-        self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
+        self.output_kernel_ = fit_weighted(as_output_kernel(self.output_kernel), y, weights)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
-        map, V = output_coordinates(Side(self.output_kernel_, y, self._output_features(y)))
+        self.decoder_ = fitted_decoder(self.decoder, self.output_kernel_, y, weights)
+        features, fitted = self._output_features(y), None
+        if features is not None and weights is not None:
+            fitted = fit_features(features, self.output_kernel_, y, weights)
+        side = Side(self.output_kernel_, y, features, fitted=fitted)
+        map, V = output_coordinates(side)
         self.frame_ = OrthonormalFrame(map)
         return V
 
@@ -114,9 +118,11 @@ class CoordinateModel(LeftOutPoints):
         """Return the coordinate system of the predicted points."""
         return self.frame_
 
-    def _set_points(self, map: FeatureMap, left_out: np.ndarray) -> Embedding:
+    def _set_points(
+        self, map: FeatureMap, left_out: np.ndarray, sample_weight: np.ndarray
+    ) -> Embedding:
         """Store `points_`, given a map to coordinates; return left-out coordinates as points."""
-        weights = LeastWeights(self.frame_, self.outputs_)
+        weights = LeastWeights(self.frame_, self.outputs_, sample_weight)
         self.points_ = PointMap(map, None, self.frame_, weights)
         return Embedding(left_out, self.frame_, weigh=partial(weights.weights, None, left_out))
 

@@ -14,7 +14,15 @@ from ..embedding import Embedding, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..problem import Side
 from .coordinate_model import CoordinateModel
-from .trees import ROUNDED_BITS, Forest, LeafMeans, Scaling, grow_trees, memberships
+from .trees import (
+    ROUNDED_BITS,
+    Forest,
+    LeafMeans,
+    LeftOutLeaves,
+    Scaling,
+    grow_trees,
+    memberships,
+)
 
 FIRST_TREES = 25
 """The number of trees that are grown before the out-of-bag error is examined."""
@@ -103,8 +111,8 @@ class ForestDependency(CoordinateModel):
         """Grow the forest from features A to coordinates V; return the left-out points."""
         if Side(self.output_kernel_, self.outputs_).is_spanned(len(V)):
             self.frame_ = SpanFrame(self.output_kernel_, self.outputs_)
-        scaling, frame, w = Scaling.of(A), self.frame_, weights
-        A, T = scaling(A), _targets(V, self.standardize)
+        scaling, frame, w = Scaling.of(A, weights), self.frame_, weights
+        A, T = scaling(A), _targets(V, w, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
         random = check_random_state(self.random_state)
         forest = self._grow(A, T, labels, w, random)
@@ -113,14 +121,14 @@ class ForestDependency(CoordinateModel):
         weights_of = LeafMeans(self.input_kernel_, scaling, forest.trees, fractions)
         means = replace(weights_of, values=fractions @ V) if frame.compact else weights_of
         self.points_ = PointMap(means, None, frame, weights_of)
+        found = LeftOutLeaves(len(V))
         if self.bootstrap:
-            return Embedding(forest.out_of_bag(outputs), frame)
-        left_out = np.empty(outputs.shape)
-        for seen, out in self._draw_folds(labels):
+            found.add(np.arange(len(V)), np.arange(len(V)), *forest.out_of_bag_leaves())
+        for seen, out in () if self.bootstrap else self._draw_folds(labels):
             other = self._grow(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
-            left_out[out] = M @ other.leaf_means(outputs[seen]) / len(other.trees.roots)
-        return Embedding(left_out, frame)
+            found.add(out, seen, M / len(other.trees.roots), other.leaf_fractions)
+        return Embedding(found.means(outputs), frame, weigh=found.weights)
 
     def _grow(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
@@ -137,39 +145,48 @@ class ForestDependency(CoordinateModel):
             mass *= _bag_counts(labels, n_trees, random)
         if not (self.bootstrap and self.tol):
             return Forest.of(grow_trees(tree, A, T, mass, seeds), A, mass)
-        return _grow_until_flat(tree, A, T, mass, seeds, self.tol)
+        return _grow_until_flat(tree, A, T, weights, mass, seeds, self.tol)
 
 
 def _grow_until_flat(
-    tree: Any, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray, tol: float
+    tree: Any,
+    A: np.ndarray,
+    T: np.ndarray,
+    w: np.ndarray,
+    mass: np.ndarray,
+    seeds: np.ndarray,
+    tol: float,
 ) -> Forest:
     """Grow trees from features A to targets T until the out-of-bag error stops falling.
 
-    The number of trees is doubled each time. Tree i has the sample weights `mass[:, i]`.
+    The number of trees is doubled each time. Tree i has the sample weights `mass[:, i]`, and row j
+    counts `w[j]` times in the error.
     """
     size, error, grown = FIRST_TREES, np.inf, list[Any]()
     while True:
         more = slice(len(grown), size)
         grown += grow_trees(tree, A, T, mass[:, more], seeds[more])
         forest = Forest.of(grown, A, mass[:, :size])
-        before, error = error, float(((forest.out_of_bag(T) - T) ** 2).sum())
+        before, error = error, float(w @ ((forest.out_of_bag(T) - T) ** 2).sum(axis=1))
         if error > (1.0 - tol) * before or size >= len(seeds):
             return forest
         size *= 2
 
 
-def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
+def _targets(V: np.ndarray, w: np.ndarray, standardize: bool) -> np.ndarray:
     """Return the targets of the trees: output coordinates V, centred, scaled and rounded.
 
-    If there are more than `DIRECTIONS` coordinates, these are the leading principal components.
+    Row i counts `w[i]` times. If there are more than `DIRECTIONS` coordinates, these are the
+    leading principal components.
     """
-    V = V - V.mean(axis=0)
+    shares = w / w.sum()
+    V = V - shares @ V
     if V.shape[1] > DIRECTIONS:
-        U, s, _ = np.linalg.svd(V, full_matrices=False)
-        V, standardize = (U * s)[:, :DIRECTIONS], False
+        _, _, Q = np.linalg.svd(np.sqrt(shares)[:, None] * V, full_matrices=False)
+        V, standardize = V @ Q[:DIRECTIONS].T, False
     if standardize:
-        return Scaling.of(V)(V)
-    size = float(np.sqrt((V**2).mean())) or 1.0
+        return Scaling.of(V, w)(V)
+    size = float(np.sqrt((shares @ V**2).mean())) or 1.0
     return np.round(V / size * 2.0**ROUNDED_BITS) / 2.0**ROUNDED_BITS
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._base.arrays import Array, Items, count
 from .._base.parameters import parameters
+from .._base.statistics import are_counts, repeat_by_weight
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap, KernelPCA
@@ -16,6 +18,7 @@ from ..kernels.base import as_output_kernel
 from ..problem import Side
 from .choice import calibrated
 from .coordinate_model import CoordinateModel
+from .pairs import sample_weights
 from .trees import features_of
 
 HEAD_RANK = 128
@@ -104,7 +107,7 @@ class RegressorDependency(CoordinateModel):
         for seen, out in self._draw_folds(labels):
             fitted = _fit_regressor(self.regressor, A[seen], V[seen], weights[seen])
             left_out[out] = _predict_rows(fitted, A[out])
-        return self._set_points(map, left_out)
+        return self._set_points(map, left_out, weights)
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Fit output coordinates and decoder only, for a model that is trained elsewhere.
@@ -117,7 +120,9 @@ class RegressorDependency(CoordinateModel):
         self._fit_output_space(self._check_outputs(as_output_kernel(self.output_kernel), y))
         return self
 
-    def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
+    def calibrate(
+        self, predicted: Array, y: Items, sample_weight: Array | None = None
+    ) -> RegressorDependency:
         """Calibrate the decoder on coordinates predicted by a model that is trained elsewhere.
 
         Parameters
@@ -126,8 +131,12 @@ class RegressorDependency(CoordinateModel):
             Its predictions for examples that it was not trained on.
         y
             The outputs of those examples.
+        sample_weight
+            How much each example counts.
         """
-        points, outputs = self.points_from(predicted), self.output_kernel_.as_outputs(y)
+        outputs = self.output_kernel_.as_outputs(y)
+        weights = sample_weights(sample_weight, count(outputs))
+        points = replace(self.points_from(predicted), sample_weight=weights)
         self.decoder_ = calibrated(self.decoder_, points, outputs)
         return self
 
@@ -163,11 +172,22 @@ class RegressorMap(FeatureMap):
 
 
 def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray) -> Any:
-    """Fit a clone of a regressor from features A to coordinates V; return it."""
+    """Fit a clone of a regressor from features A to coordinates V; return it.
+
+    Rows are repeated by their weights if the regressor takes no sample weights.
+    """
     fresh, single = clone(regressor), V[:, 0] if V.shape[1] == 1 else V
-    if (weights != 1.0).any() and has_fit_parameter(fresh, "sample_weight"):
+    if (weights == 1.0).all():
+        return fresh.fit(A, single)
+    if has_fit_parameter(fresh, "sample_weight"):
         return fresh.fit(A, single, sample_weight=weights)
-    return fresh.fit(A, single)
+    if not are_counts(weights):
+        raise ValueError(
+            f"{type(fresh).__name__} takes no sample_weight, so that rows can only be repeated: "
+            "give integer weights, or another regressor."
+        )
+    rows = repeat_by_weight(weights)
+    return fresh.fit(A[rows], single[rows])
 
 
 def _predict_rows(regressor: Any, A: np.ndarray) -> np.ndarray:

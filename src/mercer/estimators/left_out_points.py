@@ -60,10 +60,6 @@ class LeftOutPoints(StructuredEstimator):
         """Return a mask of the known coordinates of training outputs; None if all are known."""
         return None
 
-    def _calibration_weights(self) -> np.ndarray | None:
-        """Return the weights of training examples in calibrations; None if all are equal."""
-        return None
-
     @property
     def classes_(self) -> np.ndarray:
         """The classes or labels, in the order of the columns of `predict_proba`."""
@@ -75,8 +71,7 @@ class LeftOutPoints(StructuredEstimator):
         """Return the model of class probabilities, which is fitted on the first call."""
         if "probabilities_" not in vars(self):
             made = Probabilities(self.output_kernel_)
-            weights = self._calibration_weights()
-            self.probabilities_ = made.fit(self.loo_embed(), self.outputs_, weights)
+            self.probabilities_ = made.fit(self.loo_embed(), self.outputs_)
         return self.probabilities_
 
     @available_if(has_classes)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Array, Items, count, host, take
 from .._base.checks import Limits, array, must, permutation
 from .._base.parameters import parameters
+from .._base.statistics import repeat_by_weight
 from ..decoders import Decoder, PerField
+from ..decoders.natural import fitted_decoder
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel, Linear
@@ -89,15 +92,16 @@ class MissingTargets(LeftOutPoints):
             The weight of each pair.
         """
         kernel = _output_kernel(self.estimator)
+        _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
+        counted = y if weights is None else rows_of(y, repeat_by_weight(weights))
+        self.output_kernel_ = clone(kernel).fit(kernel.as_outputs(fill_missing(counted, kernel)[0]))
         y, known = fill_missing(y, kernel)
-        _, weights, groups, (known, X, y) = drop_zero_weights(sample_weight, groups, known, X, y)
-        self.output_kernel_ = clone(kernel).fit(kernel.as_outputs(y))
         self.outputs_ = self.output_kernel_.as_outputs(y)
         self.known_ = known_coordinates(self.output_kernel_, self.outputs_, known)
         frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
         self._fit_patterns(X, y, group_labels(groups, len(known)), weights, frame)
         given = self.estimator.decoder if self.decoder is None else self.decoder
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, given)
+        self.decoder_ = fitted_decoder(given, self.output_kernel_, self.outputs_, weights)
         self.decoder_ = self._calibrated_decoder()
         return self
 
@@ -121,8 +125,9 @@ class MissingTargets(LeftOutPoints):
         checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
         for model, some, own in zip(self.models_, rows, self.columns_, strict=True):
             C[:, own] = _left_out_coordinates(model, checked, some, labels)
-        self.left_out_ = Embedding(C, frame, labels, self._sliceable_inputs(X, checked))
         joined = PatternMap.of(self.models_, self.columns_)
+        inputs, refuse = self._sliceable_inputs(X, checked), partial(joined.weights, None, C)
+        self.left_out_ = Embedding(C, frame, labels, inputs, weights, refuse)
         self.points_ = PointMap(joined, None, frame, joined)
 
     def _calibrated_decoder(self) -> Decoder:
@@ -144,8 +149,9 @@ class MissingTargets(LeftOutPoints):
     @property
     def loo_risk_(self) -> float:
         """The squared left-out error summed over known coordinates, averaged over rows."""
-        V = host(self.points_.frame.evaluate(self.outputs_))
-        return float((self.known_ * (V - self.left_out_.coordinates) ** 2).sum(axis=1).mean())
+        V, left_out = host(self.points_.frame.evaluate(self.outputs_)), self.left_out_
+        errors = (self.known_ * (V - left_out.coordinates) ** 2).sum(axis=1)
+        return float(np.average(errors, weights=left_out.sample_weight))
 
     loo_score_ = float("nan")
 

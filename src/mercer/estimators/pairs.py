@@ -25,9 +25,10 @@ from .._base.arrays import (
     is_table,
     take,
 )
+from .._base.statistics import repeat_by_weight
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..problem import Side, repeat_by_weight
+from ..problem import Side
 from ..spaces import Records
 from ..spaces.base import is_missing
 from ..spaces.records import known_fields
@@ -81,11 +82,18 @@ class TrainingPairs:
             except ValueError:
                 fitted = clone(kernel).fit(items)
         map = None
-        if features is not None and features.uses_sample_weight and self.weights is not None:
-            weighted: Any = clone(features)
+        if features is not None and self.weights is not None:
             every = np.arange(count(items)) if self.sample is None else self.sample
-            map = weighted.fit(fitted, take(items, every), self.weights[every])
+            map = fit_features(features, fitted, take(items, every), self.weights[every])
         return Side(fitted, items, features, self.sample, map)
+
+
+def fit_features(
+    features: FeatureMap, kernel: Kernel, items: Items, weights: np.ndarray
+) -> FeatureMap | None:
+    """Return a feature map that is fitted with sample weights; None if it does not use them."""
+    made: Any = clone(features)
+    return made.fit(kernel, items, weights) if features.uses_sample_weight else None
 
 
 def split_unlabelled(

@@ -62,13 +62,13 @@ class Probabilities(BaseEstimator):
         """Whether an output is a set of labels, rather than one class."""
         return isinstance(self.kernel.space, LabelSets)
 
-    def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
-        """Fit the calibration on left-out points of outputs y, with sample weights."""
+    def fit(self, points: Embedding, y: Items) -> Probabilities:
+        """Fit the calibration on left-out points of outputs y, which count by sample weight."""
         self.classes_ = sorted_classes(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
         k = T.shape[1]
-        w = np.ones((len(T), 1)) if weights is None else np.asarray(weights, float)[:, None]
+        w = points.counts[:, None]
         n = float(w.sum())
         # Instead of certainty, n of n + 1 rows are right: scores that separate all rows would
         # make the slope infinite.

@@ -14,6 +14,7 @@ from .._base.arrays import Items, count, namespace
 from .._base.parameters import boolean, integer
 from .._base.plan import Plan
 from ..decoders import Decoder
+from ..decoders.natural import fitted_decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -115,7 +116,7 @@ class RidgeEstimator(LeftOutPoints):
             self._check_pairs(expected.kernels[0], output_kernel, expected.X, expected.y, least=1)
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(output_kernel, y)
-        decoder = self._fitted_decoder(output_kernel, y, choices.decoders[0])
+        decoder = fitted_decoder(choices.decoders[0], output_kernel, y, gathered.sample.w)
         again = source if self.chooses else None
         candidates = stream_candidates(
             gathered, choices, decoder, self.fit_intercept, again, validation
@@ -135,7 +136,8 @@ class RidgeEstimator(LeftOutPoints):
         for output in choices.output_kernels:
             side, cache = pairs.fit_side(output, pairs.y, self.output_features), Cache()
             decoders = [
-                self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
+                fitted_decoder(given, side.kernel, side.items, pairs.weights)
+                for given in choices.decoders
             ]
             left_out = want.left_out or any(decoder.calibrates for decoder in decoders)
             for problem in self._problems(choices, side, pairs):
@@ -297,10 +299,6 @@ class RidgeEstimator(LeftOutPoints):
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
         """Return the predicted points of X, input i without the training examples sets[i]."""
         return self.fitted_.predictor_without()(X, sets)
-
-    def _calibration_weights(self) -> np.ndarray | None:
-        """Return the sample weights of the training examples; None if all are one."""
-        return self.fitted_.problem.weights
 
     def confidence(self, X: Items, metric: Callable[..., Any] | None = None) -> np.ndarray:
         """Return the expected quality of each prediction, calibrated on left-out predictions.

@@ -38,13 +38,6 @@ def decoded_score(
     return sign * float(np.average(values, weights=weights))
 
 
-def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
-    """Return whether the weighted mean of the gains of rows exceeds its standard error."""
-    mean = np.average(gains, weights=weights)
-    spread = np.sqrt(np.average((gains - mean) ** 2, weights=weights))
-    return bool(mean > spread / np.sqrt(len(gains)))
-
-
 class FixedPredictions(BaseEstimator):
     """Estimator stub that returns fixed predictions, to be passed to scorers of scikit-learn.
 

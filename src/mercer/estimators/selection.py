@@ -15,6 +15,7 @@ from sklearn.base import clone
 from .._base.arrays import count, dense, host, is_array
 from .._base.errors import warn
 from .._base.parameters import fingerprint
+from .._base.statistics import exceeds_standard_error
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
@@ -24,7 +25,7 @@ from ..solvers import Factorization
 from ..solvers.weights import with_training_weights
 from ..spaces import LabelSets
 from .choice import AUTO_SCORING, LIKELIHOODS, Candidate, Choices, absolute_ridges, scores_decoded
-from .scoring import decoded_score, exceeds_standard_error
+from .scoring import decoded_score
 
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is chosen unless the risk of another is smaller by more than this
@@ -37,6 +38,8 @@ MOST_COPIES = 0.2
 """The fraction of pairs with a copy in another group above which left-out risks mislead."""
 FEWEST_PAIRS, MOST_PAIRS = 20, 20_000
 """The numbers of pairs between which copies are searched for."""
+SCORE_DIGITS = 12
+"""The number of decimal places of scores that are compared."""
 OTHER_CHOICES = ("kernel", "output_kernel", "decoder")
 
 
@@ -115,7 +118,7 @@ class Selection:
         if decoder.calibrates:
             decoder = decoder.calibrate(points, outputs.items)
         known = vars(decoder).get("calibration_")
-        if model.scoring == AUTO_SCORING and weights is None and known is not None:
+        if model.scoring == AUTO_SCORING and known is not None:
             return float(known)
         truth, predicted, X = outputs.items, decoder.decode(points), problem.inputs.items
         if model.scoring != AUTO_SCORING:
@@ -157,12 +160,15 @@ class Selection:
         return best, rows
 
     def _sort_key(self, trial: Trial) -> tuple[float, float]:
-        """Return the criterion to maximise, and the negative risk to decide between equals."""
+        """Return the criterion to maximise, and the negative risk to decide between equals.
+
+        Scores are equal if they differ by rounding alone.
+        """
         row = trial.row
         if self.model.criterion in LIKELIHOODS:
             return row["evidence"], 0.0
         scored = self.model.scoring not in (None, AUTO_SCORING) or not np.isnan(row["score"])
-        return (row["score"] if scored else -row["risk"]), -row["risk"]
+        return (round(row["score"], SCORE_DIGITS) if scored else -row["risk"]), -row["risk"]
 
 
 def _within_standard_error(one: Trial, best: Trial) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._base.arrays import host
+from .._base.statistics import weighted_median
 from ..embedding import Frame
 
 HUBER, HUBER_ROUNDS = 1.345, 8
@@ -28,7 +29,9 @@ class Squares:
     Attributes
     ----------
     Q, r, v
-        w_i ⟨G_ki, G_li⟩, w_i ⟨G_ki, V_i⟩ and w_i ‖V_i‖², one row for each example.
+        ⟨G_ki, G_li⟩, ⟨G_ki, V_i⟩ and ‖V_i‖², one row for each example.
+    w
+        The row weights: how often each row counts.
     folds
         The fold of each example; examples of one fold are left out together.
     """
@@ -36,6 +39,7 @@ class Squares:
     Q: np.ndarray
     r: np.ndarray
     v: np.ndarray
+    w: np.ndarray
     folds: np.ndarray
 
     @classmethod
@@ -60,9 +64,9 @@ class Squares:
         Q = np.empty((len(V), len(G), len(G)))
         for k, a in enumerate(G):
             for m, b in enumerate(G[: k + 1]):
-                Q[:, k, m] = Q[:, m, k] = w * _inner_products(frame, a, b)
-        r = np.stack([w * _inner_products(frame, a, V) for a in G], axis=1)
-        return cls(Q, r, w * _inner_products(frame, V, V), folds)
+                Q[:, k, m] = Q[:, m, k] = _inner_products(frame, a, b)
+        r = np.stack([_inner_products(frame, a, V) for a in G], axis=1)
+        return cls(Q, r, _inner_products(frame, V, V), w, folds)
 
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
@@ -78,13 +82,13 @@ class Squares:
         ridge : float, default=0
             The strength of shrinkage, in units of the mean squared length of the points.
         """
-        c = self._least_squares(np.ones(len(self.v)), prior, ridge)
+        c = self._least_squares(self.w, prior, ridge)
         for _ in range(HUBER_ROUNDS if robust else 0):
             lost = np.sqrt(np.maximum(self.losses(c), 0.0))
-            level = HUBER * float(np.median(lost))
+            level = HUBER * weighted_median(lost, self.w)
             if level <= 0.0:
                 break
-            c = self._least_squares(level / np.maximum(lost, level), prior, ridge)
+            c = self._least_squares(self.w * level / np.maximum(lost, level), prior, ridge)
         return c
 
     def _least_squares(
@@ -109,12 +113,13 @@ class Squares:
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
-            kept = Squares(self.Q[~out], self.r[~out], self.v[~out], self.folds[~out])
+            rows = (self.Q, self.r, self.v, self.w, self.folds)
+            kept = Squares(*(A[~out] for A in rows))
             C[out] = kept.weights(robust, prior, ridge)
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted squared error of each row for model weights C.
+        """Return the squared error of each row, not weighted, for model weights C.
 
         C has one row of weights for all rows, or one for each row.
         """
@@ -131,7 +136,9 @@ class Squares:
         """
         gained, size = self._products(C)
         gains = 2.0 * FACTORS[:, None] * gained - FACTORS[:, None] ** 2 * size
-        sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
+        means = gains @ self.w / self.w.sum()
+        variances = (gains - means[:, None]) ** 2 @ self.w / self.w.sum()
+        sure = means - np.sqrt(variances / self.w.sum())
         return float(FACTORS[np.flatnonzero(sure >= NEAR_BEST * sure.max())[-1]])
 
     def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -45,9 +45,14 @@ class Scaling:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, A: np.ndarray) -> Scaling:
-        """Return the scaling of the columns of A; a constant column is divided by 1."""
-        mean, spread = A.mean(axis=0), A.std(axis=0)
+    def of(cls, A: np.ndarray, weights: np.ndarray) -> Scaling:
+        """Return the scaling of the columns of A with sample weights of the rows.
+
+        A constant column is divided by 1.
+        """
+        shares = weights / weights.sum()
+        mean = shares @ A
+        spread = np.sqrt(shares @ (A - mean) ** 2)
         varies = spread > 1e-12 * np.abs(A).max(axis=0)
         return cls(mean, np.where(varies, spread, 1.0))
 
@@ -175,16 +180,60 @@ class Forest:
         totals = np.asarray(P.sum(axis=0)).ravel()
         return csc_array(P @ diags_array(1.0 / np.where(totals > 0, totals, 1.0)))
 
-    def leaf_means(self, V: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the rows of V in each leaf, (nodes, columns of V)."""
-        return self.leaf_fractions.T @ V
+    def out_of_bag_leaves(self) -> tuple[csr_array, csc_array]:
+        """Return fractions of each row in the leaves of trees not grown on it, and the leaves.
+
+        The leaves are `leaf_fractions`. Rows that all trees were grown on count in all trees.
+        """
+        unseen = (self.mass == 0).astype(float)
+        unseen[~unseen.any(axis=1)] = 1.0
+        shares = unseen / unseen.sum(axis=1, keepdims=True)
+        return memberships(self.leaves, shares, self.trees.n_nodes), self.leaf_fractions
 
     def out_of_bag(self, V: np.ndarray) -> np.ndarray:
         """Return predictions of V for each row, the mean over the trees not grown on it."""
-        unseen = (self.mass == 0).astype(float)
-        unseen[~unseen.any(axis=1)] = 1.0  # rows that all trees were grown on: use all trees
-        M = memberships(self.leaves, unseen, self.trees.n_nodes)
-        return (M @ self.leaf_means(V)) / unseen.sum(axis=1, keepdims=True)
+        M, fractions = self.out_of_bag_leaves()
+        return M @ (fractions.T @ V)
+
+
+class LeftOutLeaves:
+    """The leaves of left-out rows in the trees that did not see them.
+
+    Parameters
+    ----------
+    n
+        The number of rows.
+
+    Attributes
+    ----------
+    parts
+        For each fold the rows that are left out, the rows that its trees were grown on, the
+        fraction of each of the former in each leaf, and that of each of the latter.
+    """
+
+    def __init__(self, n: int):
+        self.n = n
+        self.parts: list[tuple[np.ndarray, np.ndarray, csr_array, csc_array]] = []
+
+    def add(
+        self, out: np.ndarray, seen: np.ndarray, memberships: csr_array, fractions: csc_array
+    ) -> None:
+        """Add a fold, with what `parts` lists of it."""
+        self.parts.append((out, seen, memberships, fractions))
+
+    def means(self, V: np.ndarray) -> np.ndarray:
+        """Return the left-out predictions of V: the means of its rows in the leaves."""
+        found = np.empty(V.shape)
+        for out, seen, M, fractions in self.parts:
+            found[out] = M @ (fractions.T @ V[seen])
+        return found
+
+    def weights(self) -> np.ndarray:
+        """Return the weights of all rows in the left-out prediction of each, (n, n)."""
+        found = np.zeros((self.n, self.n))
+        for out, seen, M, fractions in self.parts:
+            found[np.ix_(out, seen)] = (M @ fractions.T).toarray()
+        return found
 
 
 def grow_trees(
@@ -193,15 +242,29 @@ def grow_trees(
     """Grow a tree from inputs A to targets T for each column of sample weights `mass`."""
     rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
     tree._validate_params()
-    parameters, grown = tree.get_params(), []
+    parameters, grown, fewest = tree.get_params(), [], tree.min_samples_leaf
     # Checks take longer than small trees: of parameters, and of weights that are all one.
     with config_context(skip_parameter_validation=True, assume_finite=True):
         for seed, weights in zip(seeds, mass.T, strict=True):
             rows = np.flatnonzero(weights > 0)
             w = None if (weights[rows] == 1.0).all() else weights[rows]
-            one = type(tree)(**parameters | {"random_state": int(seed)})
+            own = {"random_state": int(seed)} | _smallest_leaf(fewest, w)
+            one = type(tree)(**parameters | own)
             grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
     return grown
+
+
+def _smallest_leaf(fewest: Any, w: np.ndarray | None) -> dict[str, Any]:
+    """Return the parameters of a tree whose leaves have `fewest` rows, counted by their weights w.
+
+    `fewest` is the number or the fraction of rows, as in scikit-learn, which counts rows whatever
+    their weights. A leaf has at most half of the rows.
+    """
+    if w is None or fewest == 1:
+        return {}
+    total = float(w.sum())
+    least = float(np.ceil(fewest * total)) if isinstance(fewest, float) else float(fewest)
+    return {"min_samples_leaf": 1, "min_weight_fraction_leaf": min(0.5, (1 - 1e-9) * least / total)}
 
 
 def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, _clone_parametrized
+from sklearn.base import BaseEstimator, _clone_parametrized, clone
 
 from .._base.arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from .._base.parameters import parameter_names
+from .._base.statistics import repeat_by_weight
 from ..spaces import Opaque, Records, Space, Vectors
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
@@ -358,6 +359,13 @@ def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
         f"a kernel must be a Kernel (such as mercer.kernels.RBF(1.0)), its name, or a function of "
         f"two batches that returns their matrix; got {kernel!r}."
     )
+
+
+def fit_weighted(kernel: Kernel, items: Items, weights: Array | None) -> Any:
+    """Return a clone of a kernel, fitted on items that are repeated by their sample weights."""
+    if weights is None or kernel.pairwise:
+        return clone(kernel).fit(items)
+    return clone(kernel).fit(take(items, repeat_by_weight(weights)))
 
 
 def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel:

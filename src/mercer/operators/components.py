@@ -192,7 +192,7 @@ class Pointwise(ComponentKernel):
                 f"number of them: got {X.shape[1]} input and {V.shape[1]} output components. "
                 "Resize one side, or use a kernel times Identity()."
             )
-        super().fit(X, V)
+        super().fit(X, V, weights)
         return self
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:

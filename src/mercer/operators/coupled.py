@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count
 from .._base.linalg import INDEFINITE
 from ..kernels import Kernel, Linear
+from ..kernels.base import fit_weighted
 from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
 from .slots import Slots
@@ -51,7 +51,7 @@ class CoupledKernel(OperatorKernel):
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:
         """Store the number of output components, and fit the kernel that checks inputs."""
         self.width_ = int(V.shape[1])
-        self.inputs_ = clone(self._input_kernel()).fit(X)
+        self.inputs_ = fit_weighted(self._input_kernel(), X, weights)
         return self
 
 

@@ -41,7 +41,7 @@ class FieldKernel(CoupledKernel):
                 f"{type(self).__name__} takes second derivatives of its kernel, and {potential} "
                 "is not smooth enough at zero: use RBF, or Matern with nu=2.5 or inf."
             )
-        super().fit(X, V)
+        super().fit(X, V, weights)
         self._check_dimensions(int(X.shape[1]))
         self.potential_ = self.inputs_
         self.scale_ = 1.0

@@ -13,6 +13,7 @@ from .._base.checks import Limits, bounded
 from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
+from ..kernels.base import fit_weighted
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
 from .kernel import OperatorKernel
@@ -153,8 +154,8 @@ class FromJoint(CoupledKernel):
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and check that it is linear in outputs."""
-        super().fit(X, V)
-        self.joint_ = clone(as_kernel(self.joint)).fit(_pairs(X, V))
+        super().fit(X, V, weights)
+        self.joint_ = fit_weighted(as_kernel(self.joint), _pairs(X, V), weights)
         self._refuse_nonlinear(X, np.asarray(V))
         return self
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._base.arrays import Array, Items, count, like, namespace, take_columns
+from .._base.arrays import Array, Items, count, like, namespace, take, take_columns
 from .._base.parameters import parameters
+from .._base.statistics import repeat_by_weight
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..kernels.gradients import ParameterGradient, Values, add_values, total
@@ -141,7 +142,7 @@ class Local(ComponentKernel):
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
         """Determine the neighbourhood of each output grid point, and fit the kernel on them."""
-        super().fit(X, V)
+        super().fit(X, V, weights)
         inputs, outputs = self._grids(X)
         windows = self._boxes()
         if windows is None:
@@ -155,7 +156,9 @@ class Local(ComponentKernel):
             self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
             self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
-        self.kernel_ = clone(self._unfitted_inner()).fit(self._neighbourhoods_to_fit(self._flat(X)))
+        flat = self._flat(X)
+        counted = flat if weights is None else take(flat, repeat_by_weight(weights))
+        self.kernel_ = clone(self._unfitted_inner()).fit(self._neighbourhoods_to_fit(counted))
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from numbers import Real
 
 import numpy as np
-from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks
 from .._base.checks import Limits, bounded
 from .._base.memory import ROWS
 from .._base.parameters import integer, parameters
 from ..kernels import Kernel, Positions, as_kernel
+from ..kernels.base import fit_weighted
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .slots import Slots
@@ -110,13 +110,13 @@ class Positionwise(CoupledKernel):
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
         """Fit `kernel` and `word_kernel`, and determine the number of positions and of letters."""
         self._check_parameters()
-        super().fit(X, V)
+        super().fit(X, V, weights)
         lengths = np.array([len(x) for x in X])
         self.letters_ = self._letters_per_position(int(lengths.max()))
         self.places_ = self.width_ // self.letters_
         self._check_lengths(lengths, V)
-        words = None if self.word_kernel is None else clone(as_kernel(self.word_kernel))
-        self.words_ = None if words is None else words.fit(words.check(X, "X"))
+        words = None if self.word_kernel is None else as_kernel(self.word_kernel)
+        self.words_ = None if words is None else fit_weighted(words, words.check(X, "X"), weights)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

@@ -16,6 +16,7 @@ from .._base.linalg import eigh, frobenius_norm
 from .._base.parameters import fingerprint, parameters
 from .._base.symmetric import check_symmetric
 from ..kernels import RBF, Kernel, as_kernel
+from ..kernels.base import fit_weighted
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
@@ -88,7 +89,7 @@ class Separable(OperatorKernel):
 
         With `centred`, the operator is that of inputs minus their mean.
         """
-        self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
+        self.scalar_ = fit_weighted(as_kernel(self.scalar), X, weights)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:

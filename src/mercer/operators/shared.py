@@ -8,9 +8,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, count, namespace, take_columns
+from .._base.arrays import Array, Items, count, namespace, take, take_columns
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
+from .._base.statistics import repeat_by_weight
 from ..kernels import Kernel, as_kernel
 from ..kernels.distances import SCALE_SAMPLE
 from ..kernels.fields import FieldL2
@@ -146,7 +147,7 @@ class Shared(CoupledKernel):
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
         """Determine the offsets in a window, and fit both kernels on a sample of windows."""
-        super().fit(X, V)
+        super().fit(X, V, weights)
         if names := self.open_parameters:
             raise ValueError(f"{names[0]}='auto' is chosen in the fit of an estimator.")
         inputs, outputs = field_grids(self, X.shape[1:], self.width_)
@@ -154,7 +155,8 @@ class Shared(CoupledKernel):
         self.offsets_, self.relative_ = window_offsets(inputs, outputs, self.radius)
         squares = (self.offsets_[:, self.relative_] ** 2).sum(axis=1)
         self.roots_ = np.sqrt(proximity(squares, self.width, self.floor))
-        self._standardize(inputs.split(X), inputs)
+        counted = X if weights is None else take(X, repeat_by_weight(weights))
+        self._standardize(inputs.split(counted), inputs)
         self.single_ = False
         on_grids = self.on_grids(inputs, outputs)
         sample = on_grids.draw_windows(X, SCALE_SAMPLE, seed_offset=1)

@@ -129,7 +129,7 @@ class IterativeSolutions(SolutionMethod):
             w = None if problem.weights is None else problem.weights[gram.rows.owners]
             means = gram.rows.means(gram.rows.split(V - gram @ found.coef), w)
             offset = output_rows.mean + namespace(means).reshape(means, (-1,))
-        weights = LeastWeights(output_rows.frame, problem.outputs.items)
+        weights = LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)
         map = CoupledMap(self.kernel, X, found.coef)
         points = PointMap(map, offset, output_rows.frame, weights)
         return Solution(points, self.kernel, found.n_iter, found.residual)

@@ -275,7 +275,8 @@ class Factorization:
         """Return the left-out predictions as points, given residuals E along the directions."""
         problem, labels = self.problem, self.problem.left_out_labels
         V = self.output_rows.coordinates - self.basis.to_coordinates(E)
-        return Embedding(V, self.output_rows.frame, labels, problem.decoder_inputs)
+        inputs, weights = problem.decoder_inputs, problem.weights
+        return Embedding(V, self.output_rows.frame, labels, inputs, weights)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
         """Yield the left-out predictions for each alpha, for outputs without coordinates.
@@ -548,7 +549,7 @@ def training_weights(problem: Problem, output_rows: OutputRows, alpha: float) ->
     exact = problem.inputs.features is None
     if problem.kernel.separable and exact and problem.kernel.operator.uniform:
         return DualWeights.of(problem, alpha)
-    return LeastWeights(output_rows.frame, problem.outputs.items)
+    return LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -209,4 +209,5 @@ class SpanMoments:
         R = R if problem.weights is None else R / like(np.sqrt(problem.weights)[:, None], R)
         frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
         C = like(np.eye(n), R) - R
-        return Embedding(C, frame, problem.left_out_labels, problem.decoder_inputs)
+        inputs, weights = problem.decoder_inputs, problem.weights
+        return Embedding(C, frame, problem.left_out_labels, inputs, weights)

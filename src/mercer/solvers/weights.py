@@ -118,24 +118,31 @@ class DualWeights(FeatureMap):
 class LeastWeights:
     """Least-norm weights on the training outputs that represent a predicted point.
 
+    An output of sample weight w shares its weight among w copies: the weights are C (√w V)⁺ √w, for
+    points C and coordinates V of the training outputs.
+
     Attributes
     ----------
     frame
         The frame of the output coordinates.
     y
         The training outputs.
+    sample_weight
+        Their sample weights; None for equal weights.
     """
 
     frame: Frame
     y: Items
+    sample_weight: np.ndarray | None = None
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return C V⁺, the least-norm weights of points C; V are training output coordinates."""
+        """Return the least-norm weights of points C, one row for each."""
         if isinstance(self.frame, SpanFrame):
             return C
         V = self.frame.evaluate(self.y)
-        xp = namespace(V)
-        return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
+        xp, w = namespace(V), self.sample_weight
+        roots = like(np.ones(V.shape[0]) if w is None else np.sqrt(w), V)
+        return C @ (xp.linalg.pinv(roots[:, None] * V, rtol=like(1e-10, V)) * roots)
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
         """Return the object if the fitted map stores a row per training example, else None."""
@@ -192,7 +199,7 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
     uniform = problem.kernel.operator.uniform if plain and problem.kernel.separable else None
     if uniform and problem.inputs.features is None:
         return replace(points, weigh=partial(left_out_weights, problem, alpha))
-    least: Any = LeastWeights(points.frame, problem.outputs.items)
+    least: Any = LeastWeights(points.frame, problem.outputs.items, problem.weights)
     least = least if problem.gathered is None else NoWeights()
     return replace(points, weigh=partial(least.weights, None, points.coordinates))
 
