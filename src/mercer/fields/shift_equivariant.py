@@ -11,10 +11,11 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, count, host, like, namespace, take
 from .._base.errors import NotSupported
 from .._base.parameters import parameters
+from .._base.statistics import repeat_by_weight
 from ..kernels import RBF, FieldL2, Kernel, as_kernel
 from ..operators import BlockGram, CoupledKernel, Slots
 from ..operators.windows import field_grids
-from ..problem import Problem, Want, repeat_by_weight
+from ..problem import Problem, Want
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact_spectrum import ExactSpectrum, InputGram
 from ..solvers.factorization import Factorization
