@@ -8,10 +8,10 @@ import numpy as np
 
 from .._base.arrays import Array, host, is_foreign, like, namespace, take
 from .._base.linalg import eigh
+from .._base.statistics import exceeds_standard_error
 from ..kernels import RBF, Kernel, Mahalanobis, Matern, RationalQuadratic
 from ..kernels.principal_components import principal_directions
 from .held_out_trials import HeldOutSplit, HeldOutTrial
-from .scoring import exceeds_standard_error
 
 FAMILIES: tuple[Kernel, ...] = (
     RationalQuadratic(1.0, exponent=0.5),
