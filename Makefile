@@ -57,6 +57,7 @@ bench: $(STAMP)
 nightly: $(STAMP)
 	$(BIN)/python benchmarks/board.py --nightly
 	MERCER_NIGHTLY=1 $(BIN)/python -m pytest -q tests/end_to_end -k many_rows
+	MERCER_NIGHTLY=1 $(BIN)/python -m pytest -q tests/hostile/test_model_files.py -k impossible
 
 # Lines of code (no docstrings, comments, blank lines), classes and files per folder.
 count:

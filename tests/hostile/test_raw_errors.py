@@ -8,8 +8,18 @@ from sklearn.base import clone
 
 from mercer import Blend, ConformalSets, ForestDependency, KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Labels
+from mercer.kernels import (
+    RBF,
+    Function,
+    Kendall,
+    Kernel,
+    Labels,
+    ShortestPath,
+    Spectrum,
+    Standardized,
+)
 from mercer.metrics import sample_f1
+from mercer.operators import Covariance, CurlFree
 
 
 @pytest.fixture
@@ -97,3 +107,50 @@ def test_a_column_that_is_there_twice(pairs):
 def test_functions_of_prediction_sets(pairs, name, value):
     with pytest.raises((TypeError, ValueError), match=f"{name} must be .*function"):
         ConformalSets(KernelDependency(), **{name: value}).fit(*pairs)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: RBF * Covariance(),
+        lambda: RBF() * Covariance,
+        lambda: RBF + RBF(),
+        lambda: RBF() + RBF,
+        lambda: RBF() * RBF,
+        lambda: CurlFree() + RBF,
+        lambda: KernelDependency(RBF).fit([[0.0], [1.0]], [0.0, 1.0]),
+    ],
+)
+def test_forgotten_brackets_are_named(write):
+    with pytest.raises(TypeError, match=r"brackets forgotten: write (RBF|Covariance)\(\)"):
+        write()
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(2), Labels(), ShortestPath(), Kendall()])
+def test_standardized_names_a_kernel_that_is_not_on_vectors(kernel):
+    with pytest.raises(ValueError, match="Standardized needs a kernel on vectors"):
+        Standardized(kernel).fit(["ab", "b"])
+
+
+class LongerFirst(Kernel):
+    """A function of two texts that depends on their order."""
+
+    def _gram(self, A, B):
+        return np.array([[float(len(a)) - 0.5 * len(b) for b in B] for a in A])
+
+
+@pytest.mark.parametrize("features", [None, Nystroem(2, random_state=0)])
+def test_a_custom_kernel_that_is_not_symmetric_is_named(features):
+    with pytest.raises(ValueError, match=r"LongerFirst\(\) is not symmetric.* differ by up to"):
+        KernelDependency(LongerFirst(), features=features).fit(["a", "bb", "ccc"], np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    "function", [Function(lambda A, B: A @ B.T), Function(lambda a, b: a @ b, of_items=True)]
+)
+def test_a_custom_kernel_of_vectors_that_gets_lists_says_so(function, pairs):
+    X, y = pairs
+    for kernel in (function, function + function):
+        with pytest.raises(TypeError, match="items that are lists .* For vectors pass an array"):
+            KernelDependency(kernel).fit(X.tolist(), y)
+        KernelDependency(kernel).fit(X, y)

@@ -6,6 +6,7 @@ import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 PACKAGE = str(Path(__file__).parent.parent)
 
@@ -25,6 +26,13 @@ def require(module: str, extra: str) -> None:
     """Raise an error that names the extra to install unless `module` is installed."""
     if find_spec(module) is None:
         raise ImportError(f'{module} is needed for this: pip install "mercer[{extra}]".')
+
+
+def refuse_class(value: Any, base: type | tuple[type, ...]) -> None:
+    """Raise an error if a value is a class derived from `base` where an instance is needed."""
+    if isinstance(value, type) and issubclass(value, base):
+        name = value.__name__
+        raise TypeError(f"{name} is a class, with its brackets forgotten: write {name}().")
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

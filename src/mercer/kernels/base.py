@@ -15,12 +15,16 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, _clone_parametrized, clone
 
 from .._base.arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
+from .._base.errors import refuse_class
+from .._base.linalg import INDEFINITE
 from .._base.parameters import parameter_names
 from .._base.statistics import repeat_by_weight
 from ..spaces import Opaque, Records, Space, Vectors
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
+CHECKED_ITEMS = 64
+"""The number of items on which the symmetry of a kernel is checked."""
 VECTORS = Vectors()
 """The space of the items of `VectorKernel`."""
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -200,7 +204,12 @@ class Kernel(BaseEstimator):
     def checked_gram(self, A: Items) -> Array:
         """Return the Gram matrix of A after checking its type, shape and values."""
         A = self.check(A, "A")
-        K, n = self._gram(A, A), count(A)
+        n = count(A)
+        try:
+            K = self._gram(A, A)
+        except TypeError as error:
+            refuse_lists(self, A, error)
+            raise
         is_plain_array = isinstance(K, np.ndarray) and not isinstance(
             K, np.matrix | np.ma.MaskedArray
         )
@@ -211,7 +220,15 @@ class Kernel(BaseEstimator):
             )
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
-        return self.finite_values(K)
+        K = self.finite_values(K)
+        some = K[:CHECKED_ITEMS, :CHECKED_ITEMS]
+        difference, largest = (float(namespace(K).max(abs(D))) for D in (some - some.T, some))
+        if difference > INDEFINITE * largest:
+            raise ValueError(
+                f"{self} is not symmetric: k(a, b) and k(b, a) differ by up to {difference:.3g}. "
+                "A kernel has equal ones, such as (k(a, b) + k(b, a)) / 2."
+            )
+        return K
 
     def finite_values(self, K: Array) -> Array:
         """Return the kernel values K as floats; raise an error unless all are finite.
@@ -238,28 +255,42 @@ class Kernel(BaseEstimator):
     def __add__(self, other: Any) -> Kernel:
         from .algebra import Sum
 
+        refuse_class(other, Kernel)
         if isinstance(other, Kernel):
             return Sum(self, other)
         return self if _is_zero(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
+        refuse_class(other, Kernel)
         return self if _is_zero(other) else NotImplemented  # sum([...]) starts at 0
 
     def __mul__(self, other: Any) -> Kernel:
         from .algebra import Product
         from .multiples import Scaled
 
+        refuse_class(other, BaseEstimator)
         if isinstance(other, Kernel):
             return Product(self, other)
         return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     def __rmul__(self, other: Any) -> Kernel:
+        refuse_class(other, Kernel)
         return self * other if isinstance(other, Real) else NotImplemented
 
     def __pow__(self, exponent: int) -> Kernel:
         from .multiples import Power
 
         return Power(self, exponent)
+
+
+def refuse_lists(kernel: Kernel, A: Items, error: TypeError) -> None:
+    """Raise an error that explains why a kernel failed with `error`, if its items are lists."""
+    if count(A) and isinstance(A[0], list | tuple):
+        raise TypeError(
+            f"{kernel} failed on items that are lists ({error}): a custom kernel gets items "
+            "unchanged, because a list may be a sequence. For vectors pass an array, or derive the "
+            "kernel from mercer.kernels.VectorKernel, which makes arrays of lists."
+        ) from error
 
 
 def _is_zero(value: Any) -> bool:
@@ -355,6 +386,7 @@ def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
         from .function import Function
 
         return Function(kernel)
+    refuse_class(kernel, Kernel)
     raise TypeError(
         f"a kernel must be a Kernel (such as mercer.kernels.RBF(1.0)), its name, or a function of "
         f"two batches that returns their matrix; got {kernel!r}."

@@ -9,7 +9,7 @@ import numpy as np
 from .._base.arrays import Array, Items, count, is_foreign, namespace, take
 from .._base.linalg import check_gram
 from ..spaces import GramRows, Indices
-from .base import Kernel, as_float
+from .base import Kernel, as_float, refuse_lists
 
 
 class Function(Kernel):
@@ -45,9 +45,16 @@ class Function(Kernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the values of the function for all pairs, after checking that they are finite."""
+        try:
+            if self.of_items:
+                K = np.array([[float(self.function(a, b)) for b in B] for a in A])
+            else:
+                K = as_float(self.function(A, B))
+        except TypeError as error:
+            refuse_lists(self, A, error)
+            raise
         if self.of_items:
-            return _require_finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
-        K = as_float(self.function(A, B))
+            return _require_finite(K)
         if K.ndim == 4:
             raise ValueError(
                 f"the kernel function returned shape {tuple(K.shape)}, a matrix for every pair: "

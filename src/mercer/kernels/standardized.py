@@ -69,6 +69,11 @@ class Standardized(OnTransformed):
 
     def fit(self, A: Items) -> Kernel:
         """Determine mean and unit of each column; fit the inner kernel on standardised rows."""
+        if not self.inner.on_vectors:
+            raise ValueError(
+                f"Standardized needs a kernel on vectors, such as RBF(), got {self.kernel}: its "
+                f"items are {self.inner.space.name}, which have no columns."
+            )
         A = self.check(A, "A")
         self.mean_, spread = _mean_and_spread(A)
         self.spread_ = self._column_units(spread)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
+from .._base.errors import refuse_class
 from .._base.linalg import eigh
 from .._base.parameters import parameter_names
 from .._base.symmetric import add, check_symmetric
@@ -85,6 +86,7 @@ class Operator(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __rmul__(self, other: Any) -> Any:
+        refuse_class(other, Kernel)
         if isinstance(other, Kernel):
             from .separable import Separable
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator, clone
 
 from .._base.arrays import Array, Items
-from .._base.errors import NotSupported
+from .._base.errors import NotSupported, refuse_class
 from ..kernels import Kernel
 from ..kernels.gradients import ParameterGradient
 from ..spaces import Fields
@@ -132,6 +132,7 @@ class OperatorKernel(BaseEstimator):
         from .separable import as_operator_kernel
         from .sums import OperatorSum
 
+        refuse_class(other, (Kernel, OperatorKernel))
         if isinstance(other, Kernel | OperatorKernel):
             return OperatorSum(self, as_operator_kernel(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented

@@ -279,7 +279,8 @@ def _arrays_in(value: Any) -> Iterator[np.ndarray]:
 def _may_be_ranks(A: np.ndarray) -> bool:
     """Return whether the numbers of an array are ranks of labels, of which some have no rank."""
     known = A[~np.isnan(A)]
-    return A.ndim == 2 and A.shape[1] > 1 and bool((known == np.round(known)).all())
+    integers = np.isfinite(known).all() and (known == np.round(known)).all()
+    return A.ndim == 2 and A.shape[1] > 1 and bool(integers)
 
 
 def _plain_dtype(text: str) -> np.dtype:
