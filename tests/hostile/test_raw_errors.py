@@ -118,7 +118,6 @@ def test_functions_of_prediction_sets(pairs, name, value):
         lambda: RBF() + RBF,
         lambda: RBF() * RBF,
         lambda: CurlFree() + RBF,
-        lambda: KernelDependency(RBF).fit([[0.0], [1.0]], [0.0, 1.0]),
     ],
 )
 def test_forgotten_brackets_are_named(write):

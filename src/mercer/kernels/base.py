@@ -386,7 +386,6 @@ def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
         from .function import Function
 
         return Function(kernel)
-    refuse_class(kernel, Kernel)
     raise TypeError(
         f"a kernel must be a Kernel (such as mercer.kernels.RBF(1.0)), its name, or a function of "
         f"two batches that returns their matrix; got {kernel!r}."
