@@ -119,8 +119,8 @@ def changed(name, folder, kind, **state):
 
     def change(node):
         if isinstance(node, dict) and "part" in node and node["part"][0] == f"sklearn.{kind}":
-            own = node["part"][1]  # a new list would change the numbers of later references
-            own.update({k: v for k, v in state.items() if k in own or not isinstance(v, dict)})
+            own = node["part"][1]  # of a part that is not fitted, only parameters
+            own.update({k: v for k, v in state.items() if k in own or "_" not in k})
         for child in node.values() if isinstance(node, dict) else node:
             if isinstance(child, dict | list):
                 change(child)
