@@ -32,7 +32,7 @@ def data(n: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
 def search(X, Y, criterion) -> ParameterSearch:
     """The objective over a length scale for each feature, a weight and the ridge."""
     model = KernelDependency(1.0 * RBF("ard") * Identity())
-    problem, _ = model._first_problem(X, Y, None, None, None)
+    problem, _ = model._first_problem(X, Y)
     return ParameterSearch(problem, criterion)
 
 

@@ -25,9 +25,13 @@ def splits():
 
 def scored(gammas):
     def score(known, unknown, test):
-        kernels = [LaplacianRegularized(RBF(s), gamma) for s in SCALES for gamma in gammas]
+        kernels = [
+            LaplacianRegularized(RBF(s), gamma, unlabelled=unknown[:, :8])
+            for s in SCALES
+            for gamma in gammas
+        ]
         model = KernelDependencyCV(kernels, alphas=np.logspace(-3, 1, 9))
-        model.fit(known[:, :8], known[:, 8:], unlabelled=unknown[:, :8])
+        model.fit(known[:, :8], known[:, 8:])
         chosen.append(model.kernel_.scalar.gamma)
         return float(((model.predict(test[:, :8]) - test[:, 8:]) ** 2).mean())
 

@@ -36,7 +36,7 @@ def test_gradients_are_the_same_on_torch(operator, criterion, groups):
     values = []
     for move in (np.asarray, torch.as_tensor):
         model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator)
-        problem, _ = model._first_problem(move(X), move(Y), groups, None, weights)
+        problem, _ = model._first_problem(move(X), move(Y), groups, weights)
         found = ParameterSearch(problem, criterion)
         values.append(found(found.start + 0.05))
     assert values[0][0] == pytest.approx(values[1][0], rel=1e-8)

@@ -22,7 +22,7 @@ Y = np.hstack([F, -100.0 * F]) + 0.1 * RNG.normal(size=(60, 2))
 def search(kernel, criterion="auto", **options):
     groups, weights = options.pop("groups", None), options.pop("weights", None)
     model = KernelDependency(kernel, **options)
-    problem, _ = model._first_problem(X, Y, groups, None, weights)
+    problem, _ = model._first_problem(X, Y, groups, weights)
     return ParameterSearch(problem, criterion)
 
 
@@ -129,7 +129,7 @@ def test_local_widths(criterion, kernel, more):
     groups = np.arange(25) // 2 if more.get("groups") and criterion == "loo" else None
     weights = RNG.uniform(0.5, 2, 25) if more.get("weights") else None
     model = KernelDependency(kernel, fit_intercept=more.get("intercept", True))
-    found = ParameterSearch(model._first_problem(A, B, groups, None, weights)[0], criterion)
+    found = ParameterSearch(model._first_problem(A, B, groups, weights)[0], criterion)
     at = found.start + 0.05
     _, gradient = found(at)
     direction, h = RNG.normal(size=at.shape), 1e-4

@@ -11,11 +11,11 @@ from mercer.kernels import (
     RBF,
     Delta,
     Function,
-    Kernel,
     Labels,
     LaplacianRegularized,
     Linear,
     Precomputed,
+    Spectrum,
 )
 from mercer.kernels.laplacian_regularized import laplacian
 from mercer.operators import Covariance, Identity, Matrix
@@ -47,12 +47,8 @@ def manifold_regularized(X, Y, Z, X_new, B, alpha, gamma, neighbors):
 def test_it_solves_manifold_regularisation(gamma, B, data, rng):
     X, Y, more = data
     X_new = rng.normal(size=(5, 2))
-    kernel = LaplacianRegularized(RBF(1.0), gamma, neighbors=3) * Matrix(B)
-    got = (
-        KernelDependency(kernel, alpha=0.1, fit_intercept=False)
-        .fit(X, Y, unlabelled=more)
-        .predict(X_new)
-    )
+    kernel = LaplacianRegularized(RBF(1.0), gamma, neighbors=3, unlabelled=more) * Matrix(B)
+    got = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y).predict(X_new)
     Z = np.vstack([X, more])
     wanted = manifold_regularized(X, Y, Z, X_new, B, 0.1, gamma, 3)
     assert_allclose(got, wanted, rtol=0, atol=1e-6)
@@ -60,9 +56,8 @@ def test_it_solves_manifold_regularisation(gamma, B, data, rng):
 
 def test_no_weight_on_the_graph_is_the_kernel_itself(data):
     X, Y, more = data
-    bent = KernelDependency(LaplacianRegularized(RBF(1.0), gamma=0.0), fit_intercept=False).fit(
-        X, Y, unlabelled=more
-    )
+    kernel = LaplacianRegularized(RBF(1.0), gamma=0.0, unlabelled=more)
+    bent = KernelDependency(kernel, fit_intercept=False).fit(X, Y)
     plain = KernelDependency(RBF(1.0), fit_intercept=False).fit(X, Y)
     assert_allclose(bent.predict(more), plain.predict(more), rtol=0, atol=IDENTITY)
 
@@ -78,47 +73,44 @@ def test_the_laplacian_is_that_of_the_nearest_neighbours():
     assert_allclose(L.diagonal(), 1.0)
 
 
-@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
-def test_rows_that_are_none_are_unlabelled(Model, data):
+def test_groups_and_all_inputs_are_known(data):
     X, Y, more = data
-    order = np.random.default_rng(3).permutation(N + M)
-    everything, outputs = np.vstack([X, more])[order], [*Y, *[None] * M]
-    model = Model(LaplacianRegularized(RBF(1.0), neighbors=3))
-    apart = model.fit(X, Y, unlabelled=more).predict(more)
-    mixed = model.fit(everything, [outputs[i] for i in order]).predict(more)
-    assert_allclose(mixed, apart, rtol=0, atol=1e-8)
-
-
-def test_both_ways_at_once_and_groups(data):
-    X, Y, more = data
-    rows = [*Y[:6], None, None]
-    model = KernelDependencyCV(LaplacianRegularized(RBF(1.0)), fit_intercept=False)
-    model.fit(X.tolist(), rows, groups=[0, 0, 1, 1, 2, 2, 3, 3], unlabelled=more)
-    assert len(model.loo_embed()) == 6
-    assert len(set(model.loo_embed().left_out)) == 3
+    kernel = LaplacianRegularized(RBF(1.0), unlabelled=more.tolist())
+    model = KernelDependencyCV(kernel, fit_intercept=False)
+    model.fit(X.tolist(), Y, groups=[0, 0, 1, 1, 2, 2, 3, 3])
+    assert len(set(model.loo_embed().left_out)) == 4
     assert len(model.input_kernel_.known_) == N + M
+
+
+@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
+@pytest.mark.parametrize("y", [[[1.0], None, [2.0]], ["a", None, "b"], [1.0, None, 2.0]], ids=str)
+def test_outputs_that_are_none_are_refused(Model, y):
+    model = Model(LaplacianRegularized(RBF()), Spectrum(1) if "a" in y else None)
+    with pytest.raises(ValueError, match=r"y\[1\] is None: .* unlabelled=inputs"):
+        model.fit([[0.0], [1.0], [2.0]], y)
 
 
 def test_tables_keep_their_names(data):
     pandas = pytest.importorskip("pandas")
     X, Y, more = data
     table = pandas.DataFrame(np.vstack([X, more]), columns=["a", "b"])
-    model = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3), fit_intercept=False)
-    wanted = model.fit(X, Y, unlabelled=np.vstack([more, more[:2]])).predict(more)
-    got = model.fit(table, [*Y, *[None] * M], unlabelled=table.iloc[N : N + 2])
+
+    def model(unlabelled):
+        kernel = LaplacianRegularized(RBF(1.0), neighbors=3, unlabelled=unlabelled)
+        return KernelDependency(kernel, fit_intercept=False)
+
+    wanted = model(more).fit(X, Y).predict(more)
+    got = model(table.iloc[N:]).fit(table.iloc[:N], Y)
     assert_allclose(got.predict(table.iloc[N:]), wanted, rtol=0, atol=1e-8)
     assert list(got.feature_names_in_) == ["a", "b"]
 
 
 def test_other_things_than_vectors():
-    words = ["cat", "cot", "dog", "fog", "hog", "bat", "rat"]
     letters = Function(lambda a, b: float(len(set(a) & set(b))), of_items=True)
-    model = KernelDependency(
-        LaplacianRegularized(letters, neighbors=2), alpha=0.1, fit_intercept=False
-    )
-    y = [[1.0], None, [-1.0], None, None, None, None]
-    predicted = model.fit(words, y).predict(words)[:, 0]
-    assert predicted[1] > 0 > predicted[3]
+    kernel = LaplacianRegularized(letters, neighbors=2, unlabelled=["cot", "fog", "hog", "bat"])
+    model = KernelDependency(kernel, alpha=0.1, fit_intercept=False)
+    predicted = model.fit(["cat", "dog"], [[1.0], [-1.0]]).predict(["cot", "fog"])[:, 0]
+    assert predicted[0] > 0 > predicted[1]
 
 
 def test_label_sets_equal_their_indicators():
@@ -127,37 +119,30 @@ def test_label_sets_equal_their_indicators():
     by_label = LaplacianRegularized(Labels(), neighbors=2).fit(sets)
     by_column = LaplacianRegularized(Linear(), neighbors=2).fit(rows)
     assert_allclose(by_label(sets), by_column(rows), rtol=0, atol=IDENTITY)
-    model = KernelDependency(LaplacianRegularized(Labels(), neighbors=2))
-    assert np.isfinite(model.fit(sets, [1.0, None, 2.0, None, 3.0]).predict(sets)).all()
+    model = KernelDependency(LaplacianRegularized(Labels(), neighbors=2, unlabelled=sets[3:]))
+    assert np.isfinite(model.fit(sets[:3], [1.0, 2.0, 3.0]).predict(sets)).all()
 
 
 def test_a_precomputed_kernel_by_index(data):
     X, Y, more = data
     gram = RBF(1.0)(np.vstack([X, more]))
-    by_index = KernelDependency(
-        LaplacianRegularized(Precomputed(gram), neighbors=3), fit_intercept=False
-    )
-    by_index.fit(np.arange(N), Y, unlabelled=np.arange(N, N + M))
-    direct = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3), fit_intercept=False)
-    direct.fit(X, Y, unlabelled=more)
+    indices = LaplacianRegularized(Precomputed(gram), neighbors=3, unlabelled=np.arange(N, N + M))
+    by_index = KernelDependency(indices, fit_intercept=False).fit(np.arange(N), Y)
+    kernel = LaplacianRegularized(RBF(1.0), neighbors=3, unlabelled=more)
+    direct = KernelDependency(kernel, fit_intercept=False).fit(X, Y)
     got = by_index.predict(np.arange(N + M))
     assert_allclose(got, direct.predict(np.vstack([X, more])), rtol=0, atol=1e-8)
 
 
 def test_left_out_outputs_leave_their_inputs_in_the_graph(data):
     X, Y, more = data
-    kernel = LaplacianRegularized(RBF(1.0), neighbors=3)
-    model = KernelDependencyCV([kernel * Identity()], alphas=[0.1], fit_intercept=False).fit(
-        X, Y, unlabelled=more
-    )
+    kernel = LaplacianRegularized(RBF(1.0), neighbors=3, unlabelled=more)
+    model = KernelDependencyCV([kernel * Identity()], alphas=[0.1], fit_intercept=False).fit(X, Y)
     for i in range(N):
         rest = np.arange(N) != i
-        y = [Y[j] if rest[j] else None for j in range(N)]
-        refit = (
-            KernelDependency(kernel, alpha=0.1, fit_intercept=False)
-            .fit(X, y, unlabelled=more)
-            .predict(X[[i]])
-        )
+        kernel.set_params(unlabelled=np.vstack([X[[i]], more]))
+        refit = KernelDependency(kernel, alpha=0.1, fit_intercept=False)
+        refit = refit.fit(X[rest], Y[rest]).predict(X[[i]])
         assert_allclose(model.loo_predict()[i], refit[0], rtol=0, atol=10 * LEFT_OUT)
 
 
@@ -168,10 +153,13 @@ def test_leave_one_out_chooses_the_weight_of_the_graph():
     moons = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.4 - np.sin(t)]])
     truth = np.repeat([[1.0], [-1.0]], 40, axis=0)
     known = np.r_[np.arange(0, 40, 13), np.arange(40, 80, 13)]
-    kernels = [LaplacianRegularized(RBF(0.7), g, neighbors=3) for g in (0.0, 1.0, 100.0)]
+    rest = np.setdiff1d(np.arange(80), known)
+    kernels = [
+        LaplacianRegularized(RBF(0.7), g, neighbors=3, unlabelled=moons[rest])
+        for g in (0.0, 1.0, 100.0)
+    ]
     model = KernelDependencyCV(kernels, alphas=np.logspace(-4, 0, 5), fit_intercept=False)
-    y = [truth[i] if i in known else None for i in range(80)]
-    assert model.fit(moons, y).kernel_.scalar.gamma > 0
+    assert model.fit(moons[known], truth[known]).kernel_.scalar.gamma > 0
     supervised = KernelDependencyCV(RBF(0.7), alphas=np.logspace(-4, 0, 5), fit_intercept=False)
     supervised.fit(moons[known], truth[known])
     errors = [((m.predict(moons) - truth) ** 2).mean() for m in (model, supervised)]
@@ -179,42 +167,24 @@ def test_leave_one_out_chooses_the_weight_of_the_graph():
 
 
 @pytest.mark.parametrize(
-    ("model", "y", "more", "message"),
+    ("kernel", "message"),
     [
-        (KernelDependency(fit_intercept=False), [[1.0], None, [2.0]], None, "cannot learn"),
-        (KernelDependencyCV(fit_intercept=False), [[1.0], None, [2.0]], None, "cannot learn"),
-        (KernelDependency(), [[1.0], [2.0], [3.0]], [[1.0, 2.0]], "cannot learn"),
-        (KernelDependency(fit_intercept=False), [None, None, None], None, "None in every row"),
-        (KernelDependency(fit_intercept=False), [[1.0], None], None, "same length"),
-        (KernelDependency(LaplacianRegularized(RBF(), -1.0)), [1.0, 2.0, 3.0], None, "gamma must"),
-        (
-            KernelDependency(LaplacianRegularized(RBF(), neighbors=0), fit_intercept=False),
-            [1.0, 2.0, 3.0], None, "neighbors must",
-        ),
-        (
-            KernelDependency(LaplacianRegularized(RBF()), fit_intercept=False),
-            [1.0, 2.0, 3.0], [[1.0]], "unlabelled inputs have 1 features",
-        ),
-        (
-            KernelDependency(LaplacianRegularized(RBF()), fit_intercept=False),
-            [1.0, 2.0, 3.0], [[1.0, np.nan]], "unlabelled contains NaN",
-        ),
-        (
-            KernelDependency(LaplacianRegularized("precomputed"), fit_intercept=False),
-            [1.0, 2.0, 3.0], None, "cannot see the inputs",
-        ),
+        (LaplacianRegularized(RBF(), -1.0), "gamma must"),
+        (LaplacianRegularized(RBF(), neighbors=0), "neighbors must"),
+        (LaplacianRegularized(RBF(), unlabelled=[[1.0]]), "unlabelled inputs have 1 features"),
+        (LaplacianRegularized(RBF(), unlabelled=[[1.0, np.nan]]), "unlabelled contains NaN"),
+        (LaplacianRegularized("precomputed"), "cannot see the inputs"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_meant_is_refused(model, y, more, message):
-    X = np.eye(3) if "precomputed" in str(model) else [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+)
+def test_what_cannot_be_meant_is_refused(kernel, message):
+    X = np.eye(3) if "precomputed" in str(kernel) else [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     with pytest.raises(ValueError, match=message):
-        model.fit(X, y, unlabelled=more)
+        KernelDependency(kernel, fit_intercept=False).fit(X, [1.0, 2.0, 3.0])
 
 
 def test_it_must_be_fitted():
     with pytest.raises(ValueError, match="fit it first"):
         LaplacianRegularized(RBF(1.0))([[1.0]])
-    assert Kernel().with_unlabelled([1]).semi_supervised is False
 
 
 # -- links ------------------------------------------------------------------------------------
@@ -262,19 +232,9 @@ def test_links_of_a_graph_are_predicted(rng):
     assert learnt > by_input + 0.05
 
 
-def test_a_column_of_a_table_may_lack_outputs():
+@pytest.mark.parametrize("dtype", [object, "string"])
+def test_missing_outputs_in_a_column_are_refused(dtype):
     pandas = pytest.importorskip("pandas")
-    X = np.arange(9.0)[:, None]
-    classes = ["a", None, "b"] * 3
-    model = KernelDependency(LaplacianRegularized(RBF(1.0)), Delta())
-    listed = model.fit(X, classes).predict(X)
-    column = pandas.Series(classes, dtype=object)
-    np.testing.assert_array_equal(model.fit(X, column).predict(X), listed)
-
-
-@pytest.mark.parametrize("given", [{"sample_weight": np.ones(N)}, {"groups": np.arange(N)}])
-def test_weights_and_groups_are_of_all_rows(data, given):
-    X, Y, more = data
-    model = KernelDependency(LaplacianRegularized(RBF(1.0)))
-    with pytest.raises(ValueError, match=rf"{N + M} pairs|\({N + M},\)"):
-        model.fit(np.vstack([X, more]), [*Y, *[None] * M], **given)
+    column = pandas.Series(["a", None, "b"] * 3, dtype=dtype)
+    with pytest.raises(ValueError, match=r"y\[1\] is None"):
+        KernelDependency(LaplacianRegularized(RBF(1.0)), Delta()).fit(np.ones((9, 1)), column)

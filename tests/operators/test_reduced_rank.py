@@ -79,5 +79,5 @@ def test_what_is_refused():
         Mixture([Identity(), ReducedRank()], [0.5, 0.5]).matrix(moments)
     with pytest.raises(ValueError, match="depends on the ridge"):
         KernelDependencyCV(Linear() * ReducedRank(), criterion="gcv").fit(X, Y)
-    with pytest.raises(ValueError, match="streams have no .* depend on the ridge"):
+    with pytest.raises(ValueError, match="streams have no choice between operators that depend on"):
         KernelDependencyCV(Linear() * ReducedRank()).fit(iter([(X, Y)]))

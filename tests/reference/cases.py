@@ -219,8 +219,8 @@ model = KernelDependencyCV(
     decoder=PerPosition("input"), fit_intercept=False,
 )  # fmt: skip
 add("positionwise, KernelDependencyCV", model, (DRAWN, SPELT, DRAWN[:2]))
-model = KernelDependency(LaplacianRegularized(SCALAR, gamma=0.5, neighbors=4), alpha=ALPHA)
-add("unlabelled inputs, intercept", model, unlabelled=scattered(9, 3, 6) * 2)
+kernel = LaplacianRegularized(SCALAR, gamma=0.5, neighbors=4, unlabelled=scattered(9, 3, 6) * 2)
+add("unlabelled inputs, intercept", KernelDependency(kernel, alpha=ALPHA))
 
 # -- streams -----------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from .._base.arrays import Items
 from .._base.parameters import one_of
 from ..decoders import Decoder
 from ..embedding import Embedding
-from ..kernels import RBF, Kernel, as_kernel
+from ..kernels import RBF, Kernel
 from ..kernels.base import as_output_kernel
-from ..operators import OperatorKernel, Separable, as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import Factorization
 from ..spaces import LabelSets, Rankings
@@ -84,24 +84,6 @@ class Choices:
             moves=model.criterion in LIKELIHOODS,
         )
         return cls(kernels, outputs, decoders, want)
-
-    def with_unlabelled(self, unlabelled: Items) -> Choices:
-        """Return the choices with input kernels that also learn from inputs without outputs."""
-        if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
-            raise ValueError(
-                f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
-                "its scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
-            )
-        return self._change_scalar_kernels(lambda scalar: scalar.with_unlabelled(unlabelled))
-
-    def _change_scalar_kernels(self, change: Callable[[Kernel], Kernel]) -> Choices:
-        """Return the choices with `change` applied to the scalar part of each separable kernel."""
-        parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
-        kernels = [
-            Separable(change(as_kernel(part.scalar)), part.operator) if part.separable else part
-            for part in parts
-        ]
-        return replace(self, kernels=kernels)
 
     def check(self, model: Any, groups: Items | None) -> None:
         """Raise an error if the choices cannot be compared by the criterion of the model."""

@@ -105,10 +105,9 @@ class KernelDependency(RidgeEstimator):
         X: Items,
         y: Items = None,
         groups: Items | None = None,
-        unlabelled: Items | None = None,
         sample_weight: Array | None = None,
     ) -> KernelDependency:
-        """Fit the model to pairs (X, y), and to inputs without outputs if there are any.
+        """Fit the model to pairs (X, y).
 
         Parameters
         ----------
@@ -117,18 +116,15 @@ class KernelDependency(RidgeEstimator):
             come in blocks: an iterable of (X, y) or (X, y, weights), the path of files, a
             `mercer.sources.Stream`, Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, in the same form; None if they are in `X`. An output that is None is
-            not known.
+            As many outputs, in the same form; None if they are in `X`.
         groups
             A label for each pair; left-out predictions leave pairs of one label (a subject, a
             speaker) out together.
-        unlabelled
-            Further inputs, for a kernel that learns from them (`LaplacianRegularized`).
         sample_weight
             The weight of each pair in the fit; zero leaves a pair out. For pairs given in blocks:
             one array for all pairs, or the weights inside each block.
         """
-        self._fit(self._choices(), X, y, groups, unlabelled, sample_weight)
+        self._fit(self._choices(), X, y, groups, sample_weight)
         return self
 
     def _choices(self) -> Choices:
@@ -163,7 +159,7 @@ class KernelDependency(RidgeEstimator):
         X, y, sample_weight = map(copy_data, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
         choices = self._choices()
-        self._refuse_in_streams(choices, None, None)
+        self._refuse_in_streams(choices, None)
         if "points_" in vars(self):
             if self.stream_ is None:
                 raise ValueError(

@@ -21,7 +21,7 @@ from ..sources import Stream
 from .base import on_fresh_state
 from .choice import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
 from .default_kernels import default_kernels
-from .pairs import TrainingPairs, group_labels, rows_of, split_unlabelled
+from .pairs import TrainingPairs, group_labels, rows_of
 from .ridge import RidgeEstimator
 from .scoring import decoded_score
 from .selection import Selection, notes_on_data, warn_at_edges
@@ -152,7 +152,6 @@ class KernelDependencyCV(RidgeEstimator):
         y: Items = None,
         groups: Items | None = None,
         validation: Items | Stream | None = None,
-        unlabelled: Items | None = None,
         sample_weight: Array | None = None,
     ) -> KernelDependencyCV:
         """Choose the parameters with the best left-out predictions, and fit the model with them.
@@ -167,20 +166,18 @@ class KernelDependencyCV(RidgeEstimator):
         validation
             Pairs to choose the parameters by, in place of left-out pairs: (X, y) or a stream. They
             are read once; the risk of every choice on them is computed from their moments.
-        unlabelled
-            Further inputs, for kernels that learn from them (`LaplacianRegularized`).
         sample_weight
             The weight of each pair in the fit and in the risk; zero leaves a pair out. For pairs
             given in blocks: one array for all pairs, or the weights inside each block.
         """
         choices = self._choices()
         choices.check(self, groups)
-        self._fit(choices, X, y, groups, unlabelled, sample_weight, validation)
+        self._fit(choices, X, y, groups, sample_weight, validation)
         if validation is not None:  # the choice was made by the risks of other pairs
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
-            X, y, groups, _, weights = split_unlabelled(X, y, groups, unlabelled, sample_weight)
-            self.nested_risk_, self.nested_score_ = self._nested_score(X, y, groups, weights)
+            found = self._nested_score(X, y, groups, sample_weight)
+            self.nested_risk_, self.nested_score_ = found
         return self
 
     def _choices(self) -> Choices:
@@ -230,7 +227,7 @@ class KernelDependencyCV(RidgeEstimator):
         weights = None if pairs.weights is None else pairs.weights[rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit on all pairs says the same
-            some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
+            some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, weights)
         return next(kernel for kernel in kernels if same(kernel, some.kernel_))
 
     def _select(
@@ -298,11 +295,9 @@ class KernelDependencyCV(RidgeEstimator):
         choices = self._most_steps()
         return f"kernel, operator or ridge was chosen among {choices}" if choices > 1 else None
 
-    def _refuse_in_streams(
-        self, choices: Choices, unlabelled: Items | None, validation: Any
-    ) -> None:
+    def _refuse_in_streams(self, choices: Choices, validation: Any) -> None:
         """Raise an error for choices that cannot be made on a stream."""
-        super()._refuse_in_streams(choices, unlabelled, validation)
+        super()._refuse_in_streams(choices, validation)
         if self.nested is not None:
             raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
         several = len(choices.output_kernels) > 1 or len(choices.decoders) > 1

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._base.arrays import (
     Items,
-    concatenated,
     count,
     dtype_name,
     host,
@@ -96,33 +95,6 @@ def fit_features(
     return made.fit(kernel, items, weights) if features.uses_sample_weight else None
 
 
-def split_unlabelled(
-    X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
-) -> tuple[Items, Items, Items | None, Items | None, Any]:
-    """Return the arguments with inputs whose output is None moved to the unlabelled inputs."""
-    texts = dtype_name(y) in TEXTS
-    if not isinstance(y, list | tuple) and not texts and dtype_name(y) != "object":
-        return X, y, groups, unlabelled, weights
-    missing = np.array([is_missing(item) if texts else item is None for item in y], dtype=bool)
-    if not missing.any():
-        return X, y, groups, unlabelled, weights
-    if count(X) != len(missing):
-        raise ValueError(
-            f"X and y must have the same length, None for an unknown output: got {count(X)} "
-            f"inputs and {len(missing)} outputs."
-        )
-    if missing.all():
-        raise ValueError("y is None in every row: at least 2 outputs must be known.")
-    known, unknown = np.flatnonzero(~missing), np.flatnonzero(missing)
-    if groups is not None:
-        group_labels(groups, len(missing))  # raises an error for another number of labels
-        groups = rows_of(groups, known)
-    more = _join_batches(rows_of(X, unknown), unlabelled)
-    weights = sample_weights(weights, len(missing))
-    weights = None if weights is None else weights[known]
-    return rows_of(X, known), list(rows_of(y, known)), groups, more, weights
-
-
 def rows_of(items: Items, index: np.ndarray) -> Items:
     """Return the items at the positions `index`, in a container of the same type."""
     if is_table(items):
@@ -135,15 +107,6 @@ def rows_of(items: Items, index: np.ndarray) -> Items:
     if isinstance(frame, nw.DataFrame | nw.Series):
         return frame[index].to_native()
     return [items[i] for i in index]
-
-
-def _join_batches(more: Items, unlabelled: Items | None) -> Items:
-    """Return both batches of unlabelled inputs as one batch; the second may be None."""
-    if unlabelled is None:
-        return more
-    if isinstance(more, list):
-        return more + list(unlabelled)
-    return concatenated([A.to_numpy() if is_table(A) else A for A in (more, unlabelled)])
 
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
@@ -175,6 +138,7 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
 
 def refuse_missing(y: Items, kernel: Kernel) -> None:
     """Raise an error if y has missing values; the message names an estimator that allows them."""
+    _refuse_none(y)
     missing = False
     if isinstance(kernel.space, Records):
         missing = not known_fields(kernel.space.check(y), list(kernel.space.fields)).all()
@@ -187,6 +151,19 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
             "Input y contains NaN or None, values that are missing: wrap the estimator in "
             "MissingTargets, for which a row counts for the targets that it has; or leave out the "
             "rows without output."
+        )
+
+
+def _refuse_none(y: Items) -> None:
+    """Raise an error if an output is None, or is a missing value in a column of texts."""
+    texts = dtype_name(y) in TEXTS
+    if not isinstance(y, list | tuple) and not texts and dtype_name(y) != "object":
+        return
+    missing = [i for i, item in enumerate(y) if (is_missing(item) if texts else item is None)]
+    if missing:
+        raise ValueError(
+            f"y[{missing[0]}] is None: every input needs an output. Leave such rows out, or pass "
+            "their inputs to the kernel, LaplacianRegularized(kernel, unlabelled=inputs)."
         )
 
 

@@ -30,7 +30,7 @@ from .fitted import Fitted
 from .gathered import Gathered, stream_candidates
 from .left_out_points import LeftOutPoints
 from .on_grid import predict_on
-from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
+from .pairs import TrainingPairs, drop_zero_weights, group_labels
 from .posterior import Posterior
 from .selective import confidence_of
 
@@ -86,7 +86,6 @@ class RidgeEstimator(LeftOutPoints):
         X: Items,
         y: Items,
         groups: Items | None,
-        unlabelled: Items | None,
         weights: Any,
         validation: Any = None,
     ) -> None:
@@ -94,12 +93,12 @@ class RidgeEstimator(LeftOutPoints):
         in_memory = type(X) is np.ndarray and validation is None
         source = None if in_memory else self._as_source(X, y, groups, weights, validation)
         if source is not None:
-            self._refuse_in_streams(choices, unlabelled, validation)
+            self._refuse_in_streams(choices, validation)
             with source.running():
                 gathered = Gathered.of(source, self, choices)
                 self._fit_moments(gathered, choices, source, validation)
             return
-        choices, pairs = self._prepare(choices, X, y, groups, unlabelled, weights)
+        choices, pairs = self._prepare(choices, X, y, groups, weights)
         self._store(*self._select(self._candidates(choices, pairs), choices), choices.want)
 
     def _fit_moments(
@@ -161,13 +160,10 @@ class RidgeEstimator(LeftOutPoints):
         X: Items,
         y: Items,
         groups: Items | None = None,
-        unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Choices, TrainingPairs]:
-        """Return checked pairs, and choices adapted to unlabelled inputs."""
-        given, y, groups, unlabelled, weights = split_unlabelled(X, y, groups, unlabelled, weights)
-        if unlabelled is not None:
-            choices = choices.with_unlabelled(unlabelled)
+        """Return checked pairs, and the choices."""
+        given = X
         kernels = [kernel.inputs for kernel in choices.kernels]
         self._check_parameters()
         X, y = self._check_pairs(kernels[0], choices.output_kernels[0], given, y)
@@ -224,9 +220,7 @@ class RidgeEstimator(LeftOutPoints):
             return Stream([(X, y) if weights is None else (X, y, weights)])
         return source
 
-    def _refuse_in_streams(
-        self, choices: Choices, unlabelled: Items | None, validation: Any
-    ) -> None:
+    def _refuse_in_streams(self, choices: Choices, validation: Any) -> None:
         """Raise an error for invalid parameters, and choices that need all pairs in memory.
 
         One operator that depends on the ridge can be computed from streamed moments. A choice among
@@ -234,10 +228,10 @@ class RidgeEstimator(LeftOutPoints):
         """
         self._check_parameters()
         by_ridge = self.chooses and any(kernel.depends_on_ridge for kernel in choices.kernels)
-        if by_ridge or unlabelled is not None:
+        if by_ridge:
             raise ValueError(
-                "streams have no unlabelled inputs, nor a choice of operators that depend on the "
-                "ridge, which need all pairs at once: pass X and y as arrays."
+                "streams have no choice between operators that depend on the ridge, which need all "
+                "pairs at once: pass X and y as arrays."
             )
 
     # -- solutions ----------------------------------------------------------------------------

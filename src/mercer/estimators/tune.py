@@ -22,7 +22,6 @@ def tune(
     y: Items,
     groups: Items | None = None,
     sample_weight: Array | None = None,
-    unlabelled: Items | None = None,
     *,
     criterion: str = "auto",
     penalty: float = FEATURE_PENALTY,
@@ -41,7 +40,7 @@ def tune(
         The model to start from; it is not changed. Its kernel is a scalar kernel (with the identity
         as operator), or has a scalar kernel for each output component, such as `Local`.
         ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
-    X, y, groups, sample_weight, unlabelled : array-like
+    X, y, groups, sample_weight : array-like
         As in `KernelDependency.fit`, in memory.
     criterion : {"auto", "evidence", "loo"}, default="auto"
         "evidence", "loo" for the leave-one-out error (of groups if there are groups), or
@@ -89,11 +88,11 @@ def tune(
     start = clone(model)
     if start.kernel is None:
         start.kernel = RBF("ard")
-    problem, _ = start._first_problem(X, y, groups, unlabelled, sample_weight)
+    problem, _ = start._first_problem(X, y, groups, sample_weight)
     search = ParameterSearch(problem, criterion, penalty)
     learnt = search.run(restarts, max_iter, random_state)
     found = start.set_params(kernel=learnt.kernel, alpha=learnt.alpha)
-    found.fit(X, y, groups, unlabelled, sample_weight)
+    found.fit(X, y, groups, sample_weight)
     found.learnt_ = learnt
     return found
 

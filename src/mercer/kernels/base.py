@@ -70,8 +70,6 @@ class Kernel(BaseEstimator):
 
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix with one row for each item."""
-    semi_supervised = False
-    """Whether the kernel learns from inputs whose outputs are not known."""
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
@@ -139,10 +137,6 @@ class Kernel(BaseEstimator):
         unless it declares ``depends_on_data = False``.
         """
         return type(self).fit is not Kernel.fit
-
-    def with_unlabelled(self, unlabelled: Items) -> Kernel:
-        """Return a kernel that also learns from unlabelled inputs; self, if it cannot."""
-        return self
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the matrix of k over checked items A (rows) and B (columns).

@@ -42,8 +42,7 @@ class LaplacianRegularized(Wrapper):
     neighbors : int, default=10
         The number of nearest neighbours to which each input is linked.
     unlabelled : sequence of items or None, default=None
-        Inputs whose outputs are not known. A model sets them from ``fit(X, y, unlabelled=...)`` or
-        from rows of y that are None.
+        Inputs whose outputs are not known.
 
     Notes
     -----
@@ -71,10 +70,8 @@ class LaplacianRegularized(Wrapper):
     >>> from mercer.kernels import RBF, LaplacianRegularized
     >>> t = np.linspace(0, 3, 40)
     >>> moons = np.vstack([np.c_[np.cos(t), np.sin(t)], np.c_[1 - np.cos(t), 0.4 - np.sin(t)]])
-    >>> y = [None] * 80
-    >>> y[0], y[40] = [1.0], [-1.0]                       # one label for each moon
-    >>> k = LaplacianRegularized(RBF(0.3), gamma=100.0, neighbors=3)
-    >>> model = KernelDependency(k, alpha=1e-3).fit(moons, y)
+    >>> k = LaplacianRegularized(RBF(0.3), gamma=100.0, neighbors=3, unlabelled=moons)
+    >>> model = KernelDependency(k, alpha=1e-3).fit(moons[[0, 40]], [[1.0], [-1.0]])
     >>> float(np.mean(np.sign(model.predict(moons)[:, 0]) == np.repeat([1, -1], 40)))
     1.0
     """
@@ -84,18 +81,11 @@ class LaplacianRegularized(Wrapper):
     neighbors: int = 10
     unlabelled: Items | None = None
 
-    semi_supervised = True
     known_: Items = field(init=False)
     correction_: Array | None = field(init=False)
 
     def __str__(self) -> str:
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
-
-    def with_unlabelled(self, unlabelled: Items) -> LaplacianRegularized:
-        """Return an unfitted copy that also uses these unlabelled inputs in its fit."""
-        copy = clone(self)
-        copy.unlabelled = unlabelled
-        return copy
 
     depends_on_data = True
 
