@@ -19,10 +19,9 @@ from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._base.arrays import host, namespace
+from mercer.fields import Shared, predict_on, shared_choice
 from mercer.kernels import RBF, Matern
 from mercer.metrics import relative_error
-from mercer.operators import Shared
-from mercer.solvers import shared_choice
 from mercer.spaces import Fields
 
 RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
@@ -102,7 +101,7 @@ def main() -> None:
             row = {"rank": rank, "transposed": transposed, "seconds": clock()}
             row["test"] = relative_error(truth, host(fitted.predict(test)))
             (fine,) = placed(device, data["test32_x"].astype(float))
-            finer = fitted.predict(fine, grid=Fields(spacing=1 / 32))
+            finer = predict_on(fitted, fine, Fields(spacing=1 / 32))
             row["asked at 32 x 32"] = relative_error(data["test32_y"].astype(float), host(finer))
             report["fits"].append(row)
             print(row, flush=True)

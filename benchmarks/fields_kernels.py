@@ -16,10 +16,10 @@ from sklearn.decomposition import PCA
 from experiments.equations.batches import on_device
 from mercer import KernelDependency, KernelDependencyCV, LocalLaw
 from mercer._base.arrays import host
-from mercer.fields import ShiftEquivariant
+from mercer.fields import Shared, ShiftEquivariant
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.operators import Local, Shared
+from mercer.operators import Local
 from mercer.spaces import Fields
 
 SQUARE = ("darcy smooth", "helmholtz")

@@ -16,8 +16,8 @@ import numpy as np
 
 from experiments.equations.batches import on_device
 from mercer import KernelDependency
+from mercer.fields import Shared
 from mercer.kernels import Matern
-from mercer.operators import Shared
 from mercer.spaces import Fields
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from mercer import KernelDependencyCV
 from mercer.datasets import load_canadian_weather
+from mercer.fields import Resample
 from mercer.kernels import L2, Gaussian
 from mercer.operators import Covariance, Identity
-from mercer.spaces import Resample
 
 temperature, rain, places = load_canadian_weather()
 year = np.linspace(0, 1, 365)

@@ -12,10 +12,9 @@ import numpy as np
 from simulators import advection
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.fields import ShiftEquivariant
+from mercer.fields import Shared, ShiftEquivariant
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.operators import Shared
 from mercer.spaces import Fields
 
 X, Y = advection(300)

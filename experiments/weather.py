@@ -11,7 +11,7 @@ from rich.progress import track
 from sklearn.model_selection import KFold
 
 from mercer.datasets import load_canadian_weather
-from mercer.spaces import Resample
+from mercer.fields import Resample
 
 from .baselines import regressors
 from .functional import OPERATORS, draw, model, relative_error

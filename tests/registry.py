@@ -26,11 +26,10 @@ from mercer.estimators import (
     Blend,
     BoostedDependency,
     ForestDependency,
-    LocalLaw,
     MissingTargets,
     RegressorDependency,
 )
-from mercer.fields import ShiftEquivariant
+from mercer.fields import LocalLaw, Shared, ShiftEquivariant
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -203,7 +202,7 @@ MODELS = [
     (KernelDependency(o.Local(k.RBF(2.0), width=1.0)), IMAGES, IMAGES[:, ::-1]),
     (KernelDependency(o.Local(windows=o.Boxes(2, 1))), IMAGES, IMAGES[:, ::-1]),
     (
-        KernelDependency(o.Shared(k.RBF(2.0), k.RBF(2.0), 1.0, 0.1, rank=40)),
+        KernelDependency(Shared(k.RBF(2.0), k.RBF(2.0), 1.0, 0.1, rank=40)),
         IMAGES,
         IMAGES[:, ::-1],
     ),
@@ -255,7 +254,8 @@ UNLISTED = {
     "features.FeatureMap": "abstract",
     "operators.Operator": "abstract",
     "operators.OperatorKernel": "abstract",
-    "spaces.Resample": "a transformer of scikit-learn: tests/spaces/test_resample.py",
+    "spaces.Grid": "what `Fields.grid` returns",
+    "fields.Resample": "a transformer of scikit-learn: tests/fields/test_resample.py",
     "operators.CoupledKernel": "abstract",
     "operators.Blocks": "holds a function: tests/operators/test_operator_kernels.py",
     "operators.BlockGram": "lives during a fit",

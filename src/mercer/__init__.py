@@ -16,13 +16,13 @@ if TYPE_CHECKING:
         JointKernelMap,
         KernelDependency,
         KernelDependencyCV,
-        LocalLaw,
         RegressorDependency,
     )
     from .estimators.learn_metric import learn_metric
     from .estimators.train_network import train_network
     from .estimators.tune import tune
     from .export import to_onnx
+    from .fields import LocalLaw
     from .persistence import DamagedModel, Limits, load, register, save
     from .sequences import MaxMarginMarkovNetwork, SequenceTransducer
     from .sets import ConformalSets
@@ -36,7 +36,7 @@ __all__ = [
     "__version__", "learn_metric", "load", "register", "save", "to_onnx", "train_network", "tune",
 ]  # fmt: skip
 
-_HOMES = ("persistence", "estimators", "export", "sets", "sequences", "auto")
+_HOMES = ("persistence", "estimators", "export", "sets", "fields", "sequences", "auto")
 """The folders that define the public names; each imports only those before it."""
 _SUBPACKAGES = (
     "datasets", "decoders", "defaults", "estimators", "features", "fields", "kernels",
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name or a subpackage on first use, so that the command line starts fast."""
     if name in __all__:
         homes = (import_module(f".{home}", __name__) for home in _HOMES)
-        value = next(getattr(home, name) for home in homes if hasattr(home, name))
+        value = next(getattr(home, name) for home in homes if name in home.__all__)
     else:
         value = _submodule(name)
     globals()[name] = value

@@ -6,8 +6,9 @@ import pytest
 from mercer import KernelDependency
 from mercer.estimators import fitted
 from mercer.features import Nystroem
+from mercer.fields import Shared
 from mercer.kernels import RBF
-from mercer.operators import Covariance, CurlFree, Local, ReducedRank, Shared
+from mercer.operators import Covariance, CurlFree, Local, ReducedRank
 
 N, RANK = 40, 15
 RNG = np.random.default_rng(0)

@@ -6,8 +6,8 @@ from rich.console import Console
 
 from experiments import burgers, darcy
 from mercer.datasets import DataNotFound, load_burgers, load_darcy
+from mercer.fields import shared_choice
 from mercer.metrics import relative_error
-from mercer.solvers import shared_choice
 
 
 def loaded(load):

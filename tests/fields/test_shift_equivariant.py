@@ -110,8 +110,8 @@ UNEVEN = FieldL2(Fields())  # half the weight at both ends
         ({"kernel": ShiftEquivariant(RBF(np.arange(1.0, 7.0)))}, "stay the same if all fields"),
         ({"kernel": ShiftEquivariant(), "output_kernel": UNEVEN}, "stay the same if all fields"),
         ({"kernel": ShiftEquivariant(), "output_kernel": RBF(1.0)}, "other coordinates"),
-        ({"kernel": ShiftEquivariant(), "features": Nystroem(5)}, "solved exactly"),
-        ({"kernel": ShiftEquivariant(), "solver": "cg"}, "solved by Fourier modes"),
+        ({"kernel": ShiftEquivariant(), "features": Nystroem(5)}, "does not take features"),
+        ({"kernel": ShiftEquivariant(), "solver": "cg"}, "brings its own solver"),
     ],
 )
 def test_what_makes_no_sense_is_refused(parameters, reason):

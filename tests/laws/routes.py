@@ -11,7 +11,7 @@ from laws import cases, literal
 from laws.dense import Dense
 from mercer import KernelDependency
 from mercer.features import Nystroem
-from mercer.fields import ShiftEquivariant
+from mercer.fields import Shared, ShiftEquivariant
 from mercer.kernels import RBF, Linear
 from mercer.operators import (
     ConditionalCovariance,
@@ -19,7 +19,6 @@ from mercer.operators import (
     Identity,
     Local,
     Matrix,
-    Shared,
 )
 from mercer.problem import Want
 from mercer.solvers import SOLVERS, BlockConjugateGradient, Cache, Solver

@@ -7,8 +7,9 @@ from sklearn.base import clone
 import registry
 from mercer._base.arrays import count, dense, host, take
 from mercer._base.symmetric import full
+from mercer.fields import Shared
 from mercer.kernels import RBF
-from mercer.operators import Local, Moments, Patchwise, Shared, as_operator_kernel
+from mercer.operators import Local, Moments, Patchwise, as_operator_kernel
 
 KERNELS = registry.KERNELS + registry.MORE_KERNELS
 FEATURES = registry.FEATURES + registry.MORE_FEATURES

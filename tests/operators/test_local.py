@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, load, save
+from mercer.fields import Shared
 from mercer.kernels import RBF, Matern
-from mercer.operators import Boxes, Local, Patchwise, Shared
+from mercer.operators import Boxes, Local, Patchwise
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)

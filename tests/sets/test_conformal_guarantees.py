@@ -5,6 +5,7 @@ import pytest
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
+from mercer.fields import Shared
 from mercer.kernels import RBF, Kendall, Labels, Spectrum
 from mercer.operators import (
     ConditionalCovariance,
@@ -14,7 +15,6 @@ from mercer.operators import (
     Matrix,
     Mixture,
     Patchwise,
-    Shared,
 )
 from mercer.sets.certificate import reasons_for_dependence
 from mercer.sets.weights import fraction_upper_bound

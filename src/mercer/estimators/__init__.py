@@ -1,5 +1,6 @@
 """Estimators: they fit models, choose among them by left-out predictions, and decode outputs."""
 
+from .._base.moved import moved_names
 from .blend import Blend
 from .boosted import BoostedDependency
 from .forest import ForestDependency
@@ -8,13 +9,14 @@ from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .learn_metric import learn_metric
-from .local_law import LocalLaw
 from .missing_targets import MissingTargets
 from .train_network import train_network
 from .tune import tune
 
 __all__ = [
     "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
-    "KernelDependencyCV", "LocalLaw", "MissingTargets", "RegressorDependency",
+    "KernelDependencyCV", "MissingTargets", "RegressorDependency",
     "learn_metric", "train_network", "tune",
 ]  # fmt: skip
+
+__getattr__ = moved_names(__name__, {"LocalLaw": "mercer.fields"})

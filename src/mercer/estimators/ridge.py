@@ -23,13 +23,11 @@ from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..sources import Source, Stream, as_source, is_dask, mapped, sample_size, sampled_rows
-from ..spaces import Fields
 from .base import warn_if_constant
 from .choice import Candidate, Choices, calibrated
 from .fitted import Fitted
 from .gathered import Gathered, stream_candidates
 from .left_out_points import LeftOutPoints
-from .on_grid import predict_on
 from .pairs import TrainingPairs, drop_zero_weights, group_labels
 from .posterior import Posterior
 from .selective import confidence_of
@@ -316,7 +314,6 @@ class RidgeEstimator(LeftOutPoints):
         X: Items,
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
-        grid: Fields | None = None,
         return_std: bool = False,
     ) -> Any:
         """Return the decoded output of every input; a lazy collection if X is a Dask collection.
@@ -330,19 +327,13 @@ class RidgeEstimator(LeftOutPoints):
             For each input a list of the outputs to choose from, which may be an iterator, and
             whether training examples that are in a list are left out when it is ranked (None:
             if it has other outputs too). Without lists the decoder decides.
-        grid
-            The `Fields` to predict on; None for the training grid. `Shared` kernels are evaluated
-            there (and X may be on that grid too), predictions of other kernels interpolated.
         return_std
             Whether to return a pair, predictions and standard deviations of new outputs, for
             vectors and curves. Deviations are in the units of each output: those of the posterior,
             with the noise that left-out predictions show.
         """
         if return_std:
-            return self._predict_with_deviations(X, candidates, grid)
-        if grid is not None:
-            check_is_fitted(self)
-            return predict_on(self, X, grid)
+            return self._predict_with_deviations(X, candidates)
         if not is_dask(X):
             return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
@@ -357,13 +348,11 @@ class RidgeEstimator(LeftOutPoints):
         light.__dict__.pop("stream_", None)  # which only further learning needs
         return mapped(light.predict, X, shape, dtype)
 
-    def _predict_with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Return predictions and deviations of new outputs; refuse candidates or a grid."""
+    def _predict_with_deviations(self, X: Items, candidates: Any) -> tuple[Items, Items]:
+        """Return predictions and deviations of new outputs; refuse candidates."""
         check_is_fitted(self)
-        if candidates is not None or grid is not None or is_dask(X):
-            raise ValueError(
-                "return_std=True is for predictions in memory without candidates= and grid=."
-            )
+        if candidates is not None or is_dask(X):
+            raise ValueError("return_std=True is for predictions in memory without candidates=.")
         if not self.output_kernel_.predicts_directly:
             raise ValueError(
                 "return_std=True is for vectors and curves under a linear output kernel, got "

@@ -14,7 +14,7 @@ from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
 from ..kernels import RBF, FieldL2, Kernel, as_kernel
 from ..operators import BlockGram, CoupledKernel, Slots
-from ..operators.windows import field_grids
+from ..operators.grids import field_grids
 from ..problem import Problem, Want
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact_spectrum import ExactSpectrum, InputGram
@@ -25,6 +25,7 @@ from ..solvers.part import Part
 from ..solvers.weights import CoupledMap
 from ..spaces import Fields
 from .fourier_basis import FourierBasis
+from .own_solver import require_own_solver
 from .shift_modes import ModeKernel, ShiftedKernelModes, real_copy
 from .shifts import Shifts
 
@@ -120,7 +121,8 @@ class ShiftEquivariant(CoupledKernel):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor a problem with this kernel into one part for each Fourier mode of the shifts."""
-        _require_entries(problem, want)
+        require_own_solver(problem, want)
+        _require_entries(problem)
         output_rows = cache.output_rows(problem)
         kernel = fitted_kernel(problem, output_rows)
         return _factor_modes(problem, kernel, output_rows)
@@ -156,18 +158,8 @@ def require_invariance(kernel: Kernel, A: Items, moved: Items) -> None:
         )
 
 
-def _require_entries(problem: Problem, want: Want) -> None:
+def _require_entries(problem: Problem) -> None:
     """Raise an error unless the modes of output entries solve a problem."""
-    if want.solver != "auto":
-        raise NotSupported(
-            f"{problem.kernel} is solved by Fourier modes, not by solver={want.solver!r}: use "
-            "solver='auto'."
-        )
-    if problem.inputs.features is not None:
-        raise NotSupported(
-            f"{problem.kernel} is solved exactly, without features={problem.inputs.features}: "
-            "leave features at None."
-        )
     kernel, entries = problem.outputs.kernel, int(np.prod(problem.outputs.items.shape[1:]))
     if not kernel.on_vectors or problem.outputs.width != entries:
         raise NotSupported(

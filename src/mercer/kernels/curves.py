@@ -9,7 +9,7 @@ from scipy.integrate import simpson
 from .._base.arrays import Array, Items, like, namespace
 from .._base.parameters import non_negative, one_of, parameters
 from ..spaces import Curves
-from ..spaces.resample import as_grid
+from ..spaces.curve_grids import as_grid
 from .base import Linear
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, parameter_derivative
@@ -121,7 +121,7 @@ class L2(CurveKernel):
         The weight :math:`\lambda \ge 0` of smoothing: curves are first replaced by
         :math:`\arg\min_s \int (f - s)^2 + \lambda \int s''^2`. It is meant for inputs, where it
         can be chosen like any other kernel parameter; smooth outputs with
-        `mercer.spaces.Resample` before the fit.
+        `mercer.fields.Resample` before the fit.
     rule : str, default="trapezoid"
         "trapezoid", or "simpson", which is exact for parabolas.
 

@@ -4,6 +4,7 @@
 is a matrix, given or computed from the moments of the data (`Moments`).
 """
 
+from .._base.moved import moved_names
 from .base import Operator
 from .block_gram import BlockGram, DenseGram
 from .components import ComponentGram, ComponentKernel, Pointwise
@@ -20,7 +21,6 @@ from .moments import Moments
 from .patchwise import Patchwise
 from .positionwise import Positionwise
 from .separable import Separable, as_operator_kernel
-from .shared import Shared
 from .slots import Slots
 from .sums import OperatorSum
 
@@ -29,6 +29,8 @@ __all__ = [
     "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree", "FromJoint",
     "Identity", "JointKernel", "Local", "Matrix", "Mixture", "Moments",
     "Operator", "OperatorKernel", "OperatorSum", "Patchwise", "Pointwise", "Positionwise",
-    "ReducedRank", "Separable", "Shared", "Slots", "as_operator_kernel", "joint",
+    "ReducedRank", "Separable", "Slots", "as_operator_kernel", "joint",
     "learn_operator", "mixtures",
 ]  # fmt: skip
+
+__getattr__ = moved_names(__name__, {"Shared": "mercer.fields"})

@@ -11,7 +11,6 @@ from .._base.arrays import Array, Items
 from .._base.errors import NotSupported, refuse_class
 from ..kernels import Kernel
 from ..kernels.gradients import ParameterGradient
-from ..spaces import Fields
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
@@ -50,15 +49,6 @@ class OperatorKernel(BaseEstimator):
 
     centred_outputs = True
     """Whether `fit` expects outputs minus their mean if the model has an intercept."""
-
-    fields: Fields | None = None
-    """The grid of the input fields, if it was given as a parameter."""
-
-    output_fields: Fields | None = None
-    """The grid of the output fields, if it was given as a parameter."""
-
-    over_windows = False
-    """Whether all grid points of a field share one map of the windows around them."""
 
     differentiable = False
     """Whether `component_gradient` has derivatives in the parameters of a componentwise kernel."""

@@ -19,7 +19,7 @@ from ..kernels.gradients import ParameterGradient, Values, add_values, total
 from ..spaces import Fields
 from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .windows import field_grids, proximity, sqdistances
+from .grids import field_grids, proximity, sqdistances
 
 SAMPLED_NEIGHBOURHOODS = 16
 """The number of neighbourhoods that length scales are determined on."""

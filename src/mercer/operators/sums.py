@@ -88,11 +88,6 @@ class OperatorSum(OperatorKernel):
     )
     componentwise = property(lambda self: all(term.componentwise for term in self._unfitted_terms))
 
-    fields = property(lambda self: _first_given(term.fields for term in self._unfitted_terms))
-    output_fields = property(
-        lambda self: _first_given(term.output_fields for term in self._unfitted_terms)
-    )
-
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
         """Return the sum of both terms for outputs of this shape."""
         return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))

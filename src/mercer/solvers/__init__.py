@@ -4,8 +4,8 @@
 objects and a basis of output directions. A `Part` is the linear smoother of some output directions;
 its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Factorization`
 computes solutions, left-out predictions, variances and likelihoods from the parts, so that each of
-these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direction`, `coupled` and
-`shared` differ only in how they compute the parts, and a kernel may bring its own solver
+these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direction` and
+`coupled` differ only in how they compute the parts, and a kernel may bring its own solver
 (`OperatorKernel.factor`). Conjugate gradients and refits give solutions without parts.
 """
 

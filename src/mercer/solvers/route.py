@@ -17,7 +17,6 @@ from .factorization import Factorization
 from .iterative import iterative, iterative_refusal
 from .low_rank import low_rank
 from .outputs import Cache
-from .shared import shared, shared_refusal
 from .streamed import stream_refusal, streamed
 
 
@@ -63,12 +62,11 @@ SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
 BY_RIDGE = Solver("by ridge", by_ridge, requested_by=("spectral",))
-WINDOWS = Solver("windows", shared, shared_refusal)
 BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, BY_RIDGE, WINDOWS, BY_DIRECTION,
+    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, BY_RIDGE, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
@@ -80,8 +78,6 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
     kernel, features = problem.kernel, problem.inputs.features
     if problem.gathered is not None:
         return (STREAMED,)
-    if kernel.over_windows:
-        return (WINDOWS,)
     if not kernel.separable:
         return BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS
     if kernel.operator.depends_on_ridge:

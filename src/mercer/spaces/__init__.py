@@ -4,23 +4,25 @@ A space defines how its items are checked, sliced, compared for equality and sav
 can also define a default kernel, decoder and metric. Every kernel has a space.
 """
 
+from .._base.moved import moved_names
 from .base import Opaque, Space
 from .classes import Classes
 from .curves import Curves
-from .fields import Fields
+from .fields import Fields, Grid
 from .graphs import Graphs, Trees
 from .indices import GramRows, Indices
 from .label_sets import LabelSets
 from .molecules import Molecules, Spectra
 from .rankings import Rankings
 from .records import Records
-from .resample import Resample
 from .rows import Rows
 from .sequences import Sequences
 from .vectors import Vectors
 
 __all__ = [
-    "Classes", "Curves", "Fields", "GramRows", "Graphs", "Indices", "LabelSets", "Molecules",
-    "Opaque", "Rankings", "Records", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees",
+    "Classes", "Curves", "Fields", "GramRows", "Graphs", "Grid", "Indices", "LabelSets",
+    "Molecules", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space", "Spectra", "Trees",
     "Vectors",
 ]  # fmt: skip
+
+__getattr__ = moved_names(__name__, {"Resample": "mercer.fields"})

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from .._base.arrays import Array, Items, is_foreign
-from ..spaces.resample import as_grid, on_grid, require_complete_rows, wrong_length_message
+from ..spaces.curve_grids import as_grid, on_grid, require_complete_rows, wrong_length_message
 from .base import Space
 from .vectors import Vectors
 

@@ -164,6 +164,15 @@ class Grid:
         Which grid points are used, flat; None for all.
     points
         The coordinates of scattered points; None for a grid.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Fields
+    >>> grid = Fields(spacing=0.5).grid((4,))
+    >>> grid.coordinates.ravel()
+    array([0. , 0.5, 1. , 1.5])
+    >>> grid.quadrature
+    array([0.25, 0.5 , 0.5 , 0.25])
     """
 
     axes: tuple[str, ...]

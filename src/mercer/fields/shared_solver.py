@@ -6,38 +6,31 @@ The input spectrum is of low rank, in kernel values with landmark windows.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._base.arrays import host, like, namespace
-from ..operators.separable import fit_clone
-from ..operators.shared import SINGLE, Shared
-from ..problem import Problem, Want
-from .factorization import Factorization
-from .input_spectrum import FittedMap
+from ..problem import Problem
+from ..solvers.factorization import Factorization
+from ..solvers.input_spectrum import FittedMap
+from ..solvers.outputs import Basis, Cache, OutputRows
+from ..solvers.part import Part
 from .landmark_moments import TrainingWindows
-from .outputs import Basis, Cache, OutputRows
-from .part import Part
+from .shared_choice import with_chosen_parameters
 from .window_spectrum import LandmarkFieldMap, WindowSpectrum
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 NOTHING = 1e-12
 """The fraction of the largest eigenvalue of an operator below which eigenvalues are zero."""
 
 
-def shared_refusal(problem: Problem, want: Want) -> str | None:
-    """Return the reason why `shared` cannot solve a problem; None if it can."""
-    if problem.inputs.features is not None:
-        return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
-    return None
-
-
-def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
+def factor_shared(problem: Problem, cache: Cache) -> Factorization:
     """Factor a problem with a `Shared` kernel, after choosing parameters left open by the user."""
-    from .shared_choice import with_chosen_parameters
-
     output_rows = cache.output_rows(problem)
     kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
     if kernel.random_state is None:  # further fits of the model draw the same landmarks
@@ -46,7 +39,7 @@ def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if kernel.open_parameters:
         kernel = with_chosen_parameters(kernel, problem, output_rows)
     problem = replace(problem, kernel=kernel)  # so that models store the chosen parameters
-    return factor_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)
+    return factor_windows(problem, kernel.fitted_on(problem, output_rows), output_rows)
 
 
 def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Factorization:
@@ -74,11 +67,3 @@ def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
     maps: Any = [map for map, _ in fits]
     coef = sum(map.coefficients for map in maps)
     return LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef), sum(mean for _, mean in fits)
-
-
-def fitted_shared(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
-    """Fit a `Shared` kernel on all inputs and return it; large problems use float32 distances."""
-    fitted: Shared = fit_clone(kernel, problem.inputs.items, output_rows.rows, problem.weights)
-    size = float(problem.n) * fitted.output_grid.size * fitted.rank * len(fitted.roots_)
-    fitted.single_ = size > SINGLE and fitted.window_.radial is not None
-    return fitted

@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from mercer import KernelDependency
+from mercer.fields import Resample
 from mercer.kernels import L2, Gaussian
-from mercer.spaces import Resample
 
 T = np.linspace(0.0, 1.0, 50)
 

@@ -6,31 +6,34 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace
+import numpy as np
+
+from .._base.arrays import Array, Items, blocks, count, like, namespace, take
 from .._base.linalg import PositiveDefinite, triangular_inverse
 from ..features import FeatureMap
-from ..operators.shared import Shared
-from ..operators.shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
-from ..operators.slots import Slots
+from ..operators import Slots
+from ..solvers import Part
+from ..solvers.constants import Constants
+from ..solvers.input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from ..spaces.fields import Grid
-from .feature_spectrum import FeatureSpectrum
-from .input_spectrum import FittedMap, InputSpectrum
 from .landmark_moments import LandmarkMoments, TrainingWindows, fields_in_memory
+from .shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
 
 if TYPE_CHECKING:
-    from .part import Part
+    from .shared import Shared
 
 DOMINANT = 1e3
 """Ratio of eigenvalues to ridge in the spectrum that stands for a Cholesky factor (arbitrary)."""
 
 
-class WindowSpectrum(FeatureSpectrum):
+class WindowSpectrum(InputSpectrum):
     """Spectrum with one row per window of a training field, at low rank (landmark windows).
 
-    The features of a window are its kernel values k with the landmarks, minus their mean at the
-    grid point.
+    The features f of a window are its kernel values k with the landmarks, minus their mean at the
+    grid point. Its row of E is √w fᵀM, and the projection of a new window is z = s ∘ fᵀM. Rows of E
+    are computed when they are needed, because all of them may exceed the memory.
 
     Parameters
     ----------
@@ -44,6 +47,7 @@ class WindowSpectrum(FeatureSpectrum):
         windows.
     """
 
+    in_memory: ClassVar[bool] = False
     slots: Slots
     cached: Any = None
     """The eigenvalues s and the matrix M, once they are computed."""
@@ -59,7 +63,13 @@ class WindowSpectrum(FeatureSpectrum):
         X, slots = windows.X, windows.slots
         if directions is not None:
             slots = replace(slots, repeats=int(directions.shape[1]))
-        super().__init__(X, slots, windows.weights, windows.intercept, X)
+        self.X: Any = X
+        self.slots = slots
+        w = None if windows.weights is None else windows.weights[slots.owners]
+        self.total = float(slots.size if w is None else w.sum())
+        self.roots: Any = None if w is None else like(np.sqrt(w)[:, None], X)
+        self.constants = Constants.by_component(slots, w, windows.intercept)
+        self.complete = self.orthonormal = False
         self.windows: Any = windows
         self.directions: Any = directions
         self.kernel, self.given_moments = windows.kernel, moments
@@ -136,7 +146,28 @@ class WindowSpectrum(FeatureSpectrum):
         K = stack_grid_points(self.on_grids.values(X, self.moments.landmarks))
         return K if self.moments.means is None else K - self.moments.means
 
-    def prior_variances(self, X: Items, F: Array, E: Array) -> Array:
+    def _in_basis(self, F: Array) -> Array:
+        """Return the rows of E of windows with features F, without sample weights."""
+        return namespace(F).reshape(F, (-1, F.shape[2])) @ self.M
+
+    def rows(self, index: np.ndarray) -> Array:
+        """Return the rows `index` of E, computed from the training fields."""
+        per_field = self.slots.size // self.slots.n
+        fields, at = np.divmod(index, per_field)
+        needed, where = np.unique(fields, return_inverse=True)
+        E = self._in_basis(self.features(take(self.X, needed)))
+        E = take(E, where.reshape(-1) * per_field + at)
+        return E if self.roots is None else E * take(self.roots, index)
+
+    def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
+        """Project the windows of new fields on the eigenvectors; `prior` adds prior variances."""
+        F = self.features(X)
+        E = self._in_basis(F)
+        own = self._prior_variances(X, F, E) if prior else None
+        slots = replace(self.kernel.slots(count(X)), repeats=self.slots.repeats)
+        return ProjectedInputs(E * self.s, own, slots)
+
+    def _prior_variances(self, X: Items, F: Array, E: Array) -> Array:
         """Return the prior variance of each window of fields X, with features F and rows E.
 
         It is the kernel of the window with itself after centring the landmark features.
@@ -148,13 +179,10 @@ class WindowSpectrum(FeatureSpectrum):
         own = xp.where(own > 0, own, xp.zeros_like(own))
         return own + (moments.sqlengths(F) if self.determinant is None else (E * E) @ self.s)
 
-    def slots_of(self, number: int) -> Slots:
-        """Return the slots of a batch of `number` new fields."""
-        return replace(self.kernel.slots(number), repeats=self.slots.repeats)
-
     def without_training_rows(self) -> WindowSpectrum:
         """Return a copy without the training fields; predictions remain available."""
-        other: Any = super().without_training_rows()
+        other = copy(self)
+        other.X, other.roots = None, None
         other.cached, other.windows = self.factored, None
         other.given_moments = replace(self.moments, A=None, b=None)
         return other

@@ -6,9 +6,9 @@ import pytest
 from mercer import KernelDependencyCV, LocalLaw, load, save
 from mercer.estimators import Blend
 from mercer.features import Nystroem
+from mercer.fields.law_moments import LawRegression
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.solvers.law_moments import LawRegression
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)

@@ -26,17 +26,16 @@ from .._base.folds import fold_numbers
 from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
+from ..estimators.base import StructuredEstimator, on_fresh_state, warn_if_constant
+from ..estimators.choice import ridges_of
+from ..estimators.pairs import group_labels
 from ..features import Explicit, FeatureMap, Nystroem
-from ..kernels import Kernel, Linear, Matern, as_kernel
-from ..kernels.fields import FieldL2
-from ..solvers.law_moments import Law, LawRegression, damping_of
-from ..solvers.local_law import LocalLawMap, Stencil
+from ..kernels import FieldL2, Kernel, Linear, Matern, as_kernel
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from ..spaces.fields import Grid
-from .base import StructuredEstimator, on_fresh_state, warn_if_constant
-from .choice import ridges_of
-from .pairs import group_labels
+from .law_moments import Law, LawRegression, damping_of
+from .stencil import LocalLawMap, Stencil
 
 WINDOW_RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, divided by the number of windows."""
@@ -118,7 +117,7 @@ class LocalLaw(StructuredEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators import LocalLaw
+    >>> from mercer.fields import LocalLaw
     >>> from mercer.metrics import relative_error
     >>> X = np.random.default_rng(0).uniform(1, 2, size=(60, 12))  # springs in a row, fixed ends
     >>> springs = [np.diag(2 + x) - np.eye(12, k=1) - np.eye(12, k=-1) for x in X]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,12 @@ from .._base.arrays import (
     take_columns,
 )
 from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
-from ..operators.shared import Shared
-from ..operators.shared_on_grids import LandmarkWindows
 from ..problem import Problem
-from .outputs import OutputRows
+from ..solvers.outputs import OutputRows
+from .shared_on_grids import LandmarkWindows
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 ROUNDED = 1e6
 """Bound on the rounding of the coordinate moment: the size of its terms, relative to it."""
@@ -148,7 +150,7 @@ class LandmarkMoments:
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
-        """Eigenvalues of the low-rank Gram matrix of all windows, and `FeatureSpectrum.M`.
+        """Eigenvalues of the low-rank Gram matrix of all windows, and `WindowSpectrum.M`.
 
         They are computed from the eigenvectors of the moment L⁻¹A L⁻ᵀ of whitened kernel values.
         """

@@ -8,68 +8,11 @@ among the values of a pair is a point that was not measured.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_smoothing_spline
-from sklearn.base import BaseEstimator, TransformerMixin
 
-from .._base.arrays import Array, Items, count, is_foreign, refuse_empty, refuse_masked
-
-SPLINE_POINTS = 5
-"""The smallest number of points of a smoothing spline."""
-
-
-class Resample(TransformerMixin, BaseEstimator):
-    """Transformer that interpolates or smooths curves to rows of values on one grid.
-
-    Parameters
-    ----------
-    grid : array
-        The points of the common grid, increasing.
-    penalty : float, str or None, default=None
-        None interpolates linearly. A number is the weight λ of the cubic smoothing spline
-        argmin_f Σ_i (v_i - f(t_i))² + λ∫f''²; "gcv" chooses λ for each curve by generalised
-        cross-validation.
-
-    Notes
-    -----
-    Beyond its first and last measured point a curve is constant, because splines extrapolate badly.
-
-    Examples
-    --------
-    >>> from mercer.spaces import Resample
-    >>> Resample([0.0, 1.0, 2.0]).fit_transform([([0.0, 2.0], [1.0, 5.0])])
-    array([[1., 3., 5.]])
-    """
-
-    def __init__(self, grid: Array, penalty: float | str | None = None):
-        self.grid = grid
-        self.penalty = penalty
-
-    def fit(self, X: Items, y: Items | None = None) -> Resample:
-        """Check the parameters and return self; the curves are not used."""
-        as_grid(self.grid)
-        self._interpolator()
-        return self
-
-    def transform(self, X: Items) -> np.ndarray:
-        """Return the values of the curves on the grid, one row each, without NaN."""
-        return _interpolate(X, as_grid(self.grid), self._interpolator(), "X")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def _interpolator(self) -> Callable:
-        """Return the function (grid, t, values) that interpolates or smooths one curve."""
-        if self.penalty is None:
-            return np.interp
-        penalty = None if isinstance(self.penalty, str) else self.penalty
-        valid = self.penalty == "gcv" if penalty is None else isinstance(penalty, Real)
-        if not valid or (penalty is not None and not 0 <= penalty < np.inf):
-            raise ValueError(f'penalty must be None, a number ≥ 0 or "gcv", got {self.penalty!r}.')
-        return lambda x, t, v: _spline(x, t, v, penalty)
+from .._base.arrays import Items, count, is_foreign, refuse_empty, refuse_masked
 
 
 def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
@@ -88,7 +31,7 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
         )
     if is_grid_data(A) and np.array_equal(A.grid_points[0], grid):
         return _grid_data(A, name)[1]
-    return _interpolate(A, grid, np.interp, name)
+    return interpolate(A, grid, np.interp, name)
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -141,7 +84,7 @@ def require_complete_rows(rows: Items, grid: np.ndarray | None, name: str) -> No
         i = int(np.isnan(values).any(axis=1).argmax())
         raise ValueError(
             f"curve {i} of {name} contains NaN, {int(np.isnan(values[i]).sum())} missing values: "
-            "fill them with mercer.spaces.Resample(grid), or pass the curve as a pair (t, values)."
+            "fill them with mercer.fields.Resample(grid), or pass the curve as a pair (t, values)."
         )
 
 
@@ -186,7 +129,7 @@ def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     return t, v
 
 
-def _interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) -> np.ndarray:
+def interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) -> np.ndarray:
     """Return curves as rows of values on the grid.
 
     interpolator(grid, t, values) returns the values of one curve on the grid.
@@ -211,14 +154,3 @@ def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray
     if len(t) < 2:
         raise ValueError(f"{which} has {len(t)} measured points: at least 2 are needed.")
     return t, np.bincount(number, v) / np.bincount(number)
-
-
-def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return the values at x of the smoothing spline of a curve (t, v).
-
-    `penalty` is its weight λ; None chooses λ by generalised cross-validation. Curves with fewer
-    than `SPLINE_POINTS` points are interpolated linearly.
-    """
-    if len(t) < SPLINE_POINTS:
-        return np.interp(x, t, v)
-    return make_smoothing_spline(t, v, lam=penalty)(x)

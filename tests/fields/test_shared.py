@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, load, save
-from mercer.kernels import RBF, Linear, Matern, Polynomial, Standardized
-from mercer.operators import Local, Shared
+from mercer.fields import Shared, predict_on
+from mercer.fields.shared_solver import factor_windows
+from mercer.kernels import RBF, Linear, Matern, Polynomial
 from mercer.problem import Side
 from mercer.solvers import Cache
 from mercer.solvers.coupled import coupled as dense_route
-from mercer.solvers.shared import factor_windows
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -140,42 +140,11 @@ def test_what_is_open_is_chosen():
     assert KernelDependency(model.kernel_, alpha=0.1).fit(X, Y).kernel_.width == model.kernel_.width
 
 
-def test_it_answers_on_another_grid():
-    coarse, fine = Fields(spacing=0.2), Fields(spacing=0.1)
-    x = np.linspace(0, 0.8, 5)[None, :] * np.ones((12, 1)) + RNG.normal(size=(12, 1))
-    kernel = Shared(RBF(2.0), RBF(0.5), 0.2, 0.0, fields=coarse, output_fields=coarse)
-    model = KernelDependency(kernel, alpha=1e-4).fit(x, x)
-    between = model.predict(x, grid=Fields(spacing=0.1, shape=(9,)))
-    assert np.allclose(between[:, ::2], model.predict(x))
-    assert np.abs(between[:, 1::2] - (x[:, 1:] + x[:, :-1]) / 2).max() < 0.05
-    finer = np.repeat(x, 2, axis=1)
-    finer[:, 1:-1:2] = (x[:, 1:] + x[:, :-1]) / 2
-    assert model.predict(finer, grid=fine).shape == (12, 10)
-
-
-@pytest.mark.parametrize("output_kernel", [Standardized(Linear()), 3.0 * Linear()], ids=str)
-def test_outputs_in_other_units_on_another_grid(output_kernel):
-    coarse, x = Fields(spacing=0.2), RNG.normal(size=(12, 5))
-    kernel = Shared(RBF(2.0), RBF(0.5), 0.2, 0.0, fields=coarse, output_fields=coarse)
-    model = KernelDependency(kernel, output_kernel, alpha=0.01).fit(x, 10.0 * x)
-    with pytest.warns(UserWarning, match="are interpolated"):
-        between = model.predict(x, grid=Fields(spacing=0.1, shape=(9,)))
-    assert np.allclose(between[:, ::2], model.predict(x))
-
-
-def test_local_kernels_interpolate_and_say_so():
-    model = KernelDependency(Local(RBF(2.0), width=1.0), alpha=0.1).fit(X, X**2)
-    with pytest.warns(UserWarning, match="are interpolated"):
-        finer = model.predict(X, grid=Fields(spacing=0.5))
-    assert finer.shape == (16, 8, 10)
-    assert np.allclose(finer[:, ::2, ::2], model.predict(X))
-
-
 def test_it_is_saved(tmp_path):
     model = KernelDependency(KERNEL, alpha=0.1).fit(X, Y)
     again = load(save(model, tmp_path / "model.mercer"))
     assert np.allclose(again.predict(X), model.predict(X))
-    assert again.predict(X[:2], grid=Fields(spacing=0.5)).shape == (2, 8, 10, 2)
+    assert predict_on(again, X[:2], Fields(spacing=0.5)).shape == (2, 8, 10, 2)
 
 
 def test_variance_is_small_where_data_are():
@@ -186,7 +155,7 @@ def test_variance_is_small_where_data_are():
 
 
 def test_large_fits_take_distances_in_float32(monkeypatch):
-    from mercer.solvers import shared
+    from mercer.fields import shared
 
     exact = KernelDependency(KERNEL, alpha=0.1).fit(X, Y).predict(X)
     monkeypatch.setattr(shared, "SINGLE", 0)

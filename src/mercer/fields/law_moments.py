@@ -14,7 +14,7 @@ from .._base.folds import fold_rows
 from .._base.linalg import PositiveDefinite, add_ridge
 from ..features import FeatureMap
 from ..operators import Moments
-from .local_law import Stencil, fields_at_once, law_coefficients
+from .stencil import Stencil, fields_at_once, law_coefficients
 
 DAMPED = 0.02
 """The ratio of the damping to the squared violation of the law by left-out fields."""

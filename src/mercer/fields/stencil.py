@@ -29,9 +29,9 @@ from .._base.arrays import (
 from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..features import FeatureMap
-from ..operators.windows import Windows, window_offsets
 from ..spaces import Fields
 from ..spaces.fields import Grid
+from .windows import Windows, window_offsets
 
 WINDOW_ROWS, DEVICE_ROWS = 2**14, 2**18
 """The number of windows to process at once, on a processor and on an accelerator."""
@@ -272,7 +272,7 @@ def damped_solution(
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csc_array
-    >>> from mercer.solvers.local_law import damped_solution
+    >>> from mercer.fields.stencil import damped_solution
     >>> nearly_singular = csc_array(np.diag([4.0, 1e-9]))
     >>> damped_solution(nearly_singular, np.ones(2), np.zeros(2), 1e-6).round(3)
     array([0.25 , 0.001])

@@ -12,16 +12,19 @@ from .._base.arrays import Array, Items, count, namespace, take, take_columns
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
-from ..kernels import Kernel, as_kernel
+from ..kernels import FieldL2, Kernel, as_kernel
 from ..kernels.distances import SCALE_SAMPLE
-from ..kernels.fields import FieldL2
+from ..operators import BlockGram, CoupledKernel, DenseGram, Slots
+from ..operators.grids import field_grids, proximity
+from ..problem import Problem, Want
+from ..solvers import Cache, Factorization
+from ..solvers.outputs import OutputRows
 from ..spaces import Fields
 from ..spaces.fields import Grid
-from .block_gram import BlockGram, DenseGram
-from .coupled import CoupledKernel
+from .own_solver import require_own_solver
 from .shared_on_grids import SharedOnGrids, stack_grid_points
-from .slots import Slots
-from .windows import field_grids, proximity, window_offsets
+from .shared_solver import factor_shared
+from .windows import window_offsets
 
 SINGLE = 2**31
 """Fits of more multiplications than this compute the distances of windows in float32.
@@ -89,7 +92,7 @@ class Shared(CoupledKernel):
     >>> import numpy as np
     >>> from mercer import KernelDependency
     >>> from mercer.kernels import RBF
-    >>> from mercer.operators import Shared
+    >>> from mercer.fields import Shared
     >>> from mercer.spaces import Fields
     >>> X = np.random.default_rng(0).normal(size=(40, 8))
     >>> Y = np.roll(X, 1, axis=1) ** 2  # a local law, the same everywhere
@@ -112,7 +115,6 @@ class Shared(CoupledKernel):
     random_state: int | np.random.RandomState | None = 0
     operator: Array | float | None = None
 
-    over_windows = True
     offsets_ = np.empty((0, 0))
     output_shape_ = tuple[int, ...]()
 
@@ -165,6 +167,18 @@ class Shared(CoupledKernel):
         if self.position is not None:
             self.position_ = clone(as_kernel(self.position)).fit(on_grids.positions)
         return self
+
+    def fitted_on(self, problem: Problem, output_rows: OutputRows) -> Shared:
+        """Return a copy fitted on all inputs; large problems use float32 distances."""
+        fitted = clone(self).fit(problem.inputs.items, output_rows.rows, problem.weights)
+        size = float(problem.n) * fitted.output_grid.size * fitted.rank * len(fitted.roots_)
+        fitted.single_ = size > SINGLE and fitted.window_.radial is not None
+        return fitted
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor a problem with this kernel: windows of fields are its rows, at low rank."""
+        require_own_solver(problem, want)
+        return factor_shared(problem, cache)
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
         """Store the mean of each input channel, and one standard deviation for all channels."""

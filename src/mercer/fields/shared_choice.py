@@ -5,22 +5,23 @@ A parameter is open if the user has not given its value.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import blocks, is_foreign, namespace
 from ..kernels import Matern
-from ..operators.shared import Shared
 from ..problem import Problem
+from ..solvers import LeaveOneOut
+from ..solvers.outputs import Cache, OutputRows
+from ..solvers.part import Part
 from ..spaces import Fields
 from .landmark_moments import TrainingWindows, fields_in_memory
-from .left_out import LeaveOneOut
-from .outputs import Cache, OutputRows
-from .part import Part
-from .shared import fitted_shared
 from .window_spectrum import WindowSpectrum
+
+if TYPE_CHECKING:
+    from .shared import Shared
 
 CHOICE_RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges for each choice, relative to the number of fields times the mean Gram diagonal."""
@@ -132,7 +133,7 @@ class SharedSearch:
             kernel.set_params(window=Matern("median"))
             key = kernel.width, kernel.floor  # the median distance depends on these weights
             if key not in self.medians:
-                fitted = fitted_shared(kernel, self.problem, self.output_rows)
+                fitted = kernel.fitted_on(self.problem, self.output_rows)
                 self.medians[key] = fitted.window_.length_scale_
             kernel.set_params(window=Matern(ratio * self.medians[key]))
         return kernel
@@ -146,7 +147,7 @@ class SharedSearch:
 
     def _risk(self, kernel: Shared) -> float:
         """Return the mean squared left-out error of a kernel, for the best ridge."""
-        fitted = fitted_shared(kernel, self.problem, self.output_rows)
+        fitted = kernel.fitted_on(self.problem, self.output_rows)
         windows = TrainingWindows(self.sample, fitted, self.sample_outputs)
         xp, T = namespace(windows.T), windows.T
         spectrum = WindowSpectrum(windows, moments=windows.moments)
