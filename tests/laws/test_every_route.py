@@ -15,8 +15,8 @@ SETS = [np.arange(0), np.array([3]), np.array([1, 4, 5]), np.arange(N - 4)]
 
 
 def test_no_route_is_missing():
-    """Refits have no closed form to check: tests/estimators/test_refits.py has their folds."""
-    names = {route.name for route in ROUTES.values() if route.solver is not None} | {"refit"}
+    """Operators of each ridge are the solver's own: tests/operators/test_reduced_rank.py."""
+    names = {route.name for route in ROUTES.values() if route.solver is not None} | {"by ridge"}
     assert names == {solver.name for solver in SOLVERS}
 
 
