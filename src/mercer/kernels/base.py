@@ -107,6 +107,13 @@ class Kernel(BaseEstimator):
         self.check(Y, name)
         return self.space.check(Y, name)
 
+    def every_output(self, y: Items) -> tuple[Items | None, bool]:
+        """Return all possible outputs if they are few, and whether they are known without y.
+
+        The outputs are None if there are many, or if y does not determine them.
+        """
+        return self.space.every(y), not any(self.space.parts(y))
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "fit" in vars(cls):

@@ -115,6 +115,12 @@ class Labels(Wrapper):
             )
         return column
 
+    def every_output(self, y: Items) -> tuple[Items | None, bool]:
+        """Return all sets of the labels if they are few, and whether the labels were given."""
+        if self.classes is None or len(getattr(y, "shape", ())) == 2:
+            return super().every_output(y)
+        return self.space.every(object_array([list(self.classes)])), True
+
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
         """Return indicator rows as label sets of the type of those in `like`."""
         if issparse(like):
@@ -198,6 +204,11 @@ class Delta(Kernel):
         A = self.check(A if self.classes is None else self.classes, "classes")
         self.classes_ = A[np.sort(self.space.unique(A)[0])]
         return self
+
+    def every_output(self, y: Items) -> tuple[Items | None, bool]:
+        """Return the classes if they were given, and whether they were."""
+        given = self.classes is not None
+        return (self.classes_ if given else None), given
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return a matrix with 1 for each pair of equal classes, else 0."""

@@ -55,17 +55,25 @@ class CandidateScore(ListScore):
                 "RecordSets.of(model), or give candidates=."
             )
         self.kernel = kernel
-        every = kernel.space.every(y) if candidates is None else None
+        every, known = None, True
+        if candidates is None:
+            every, known = kernel.multiple.kernel.every_output(y)
         self.complete = every is not None
         given = every if candidates is None else candidates
         pool = y if given is None else kernel.as_outputs(given)
         positions, numbers = kernel.space.unique(pool)
         self.outputs = take(pool, positions)
         self.number = {key: i for i, key in enumerate(kernel.space.keys(self.outputs))}
-        self.excluded = None
+        self.excluded, parts = None, kernel.space.parts
         if given is None:
             self.unproven = "the pool of candidates is the training outputs"
-            self.excluded = None if labels is None else only_in_own_group(numbers, labels)
+            own: list[set] = [{number} for number in numbers]
+            listed: list[set] = [{c} for c in range(len(positions))]
+        elif not known:
+            self.unproven = "the pool of candidates has the labels of the training outputs"
+            own, listed = list(parts(y)), list(parts(self.outputs))
+        if self.unproven and labels is not None:
+            self.excluded = only_in_own_group(own, listed, labels)
 
     def relative_distances(self, points: Embedding) -> np.ndarray:
         """Return ‖g - Φ(y)‖² - ‖g‖² for every predicted point g (row) and candidate y (column)."""
@@ -104,16 +112,20 @@ class CandidateScore(ListScore):
         return found
 
 
-def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return a mask: whether an output (column) occurs only in the group of an example (row).
+def only_in_own_group(own: list[set], candidates: list[set], labels: np.ndarray) -> np.ndarray:
+    """Return a mask: whether a candidate (column) has a part that only the group of a row has.
 
-    Each example has the output with its number in `numbers`, and the group in `labels`.
+    Example i has the parts `own[i]`, such as the labels of a set, and is in the group `labels[i]`.
     """
-    groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
-    for number, label in zip(numbers, labels, strict=True):
-        groups[number].add(label)
-    owner = np.array([next(iter(g)) if len(g) == 1 else -1 for g in groups])
-    return labels[:, None] == owner[None, :]
+    groups: dict[Any, int | None] = {}
+    for parts, label in zip(own, labels.tolist(), strict=True):
+        for part in parts:
+            groups[part] = label if groups.get(part, label) == label else None
+    found = np.zeros((len(labels), len(candidates)), dtype=bool)
+    for column, parts in enumerate(candidates):
+        for group in {groups[part] for part in parts if part in groups} - {None}:
+            found[:, column] |= labels == group
+    return found
 
 
 class RankedScore(ListScore):

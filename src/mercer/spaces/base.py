@@ -11,7 +11,17 @@ from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._base.arrays import Array, Items, as_items, host, is_foreign, is_networkx, take, unique_rows
+from .._base.arrays import (
+    Array,
+    Items,
+    as_items,
+    count,
+    host,
+    is_foreign,
+    is_networkx,
+    take,
+    unique_rows,
+)
 from .._base.parameters import same
 
 
@@ -94,6 +104,14 @@ class Space(BaseEstimator):
     def every(self, sample: Items) -> Items | None:
         """Return all possible items of the kind of the sample if they are few, else None."""
         return None
+
+    def parts(self, items: Items) -> list[set[Hashable]]:
+        """Return for each item what a sample must have shown before `every` can have the item.
+
+        It is a subset of the parts of items that the sample holds; empty sets if the form of the
+        sample shows everything, as the number of ranked labels does.
+        """
+        return [set() for _ in range(count(items))]
 
     def form(self, Y: Items) -> Any:
         """Return the container format of outputs Y, for predictions; None for arrays and lists."""

@@ -65,6 +65,12 @@ class LabelSets(Space):
             return [frozenset(item) for item in items]
         return super().keys(items)
 
+    def parts(self, items: Items) -> list[set[Hashable]]:
+        """Return the labels of each set; indicators show all labels by their columns."""
+        if hasattr(items, "shape") and len(items.shape) == 2:
+            return super().parts(items)
+        return [set(item) for item in items]
+
     def every(self, sample: Items) -> Items | None:
         """Return all subsets of the labels of a sample if there are few labels, else None."""
         rows = hasattr(sample, "shape") and len(sample.shape) == 2
