@@ -31,6 +31,8 @@ SMOOTH = 0.8
 """The smallest correlation of neighbouring columns that are values of a curve."""
 CURVE_VALUES = 8
 """The smallest number of values of a curve."""
+FEWEST_CURVES = 200
+"""The number of curves or fields from which a metric is learnt."""
 BLANKS_OF_A_SENTENCE = 2
 """From this median number of blanks on, texts are also compared by their words."""
 
@@ -75,6 +77,14 @@ def text_kernels(texts: list[str]) -> list[Kernel]:
 def are_sentences(texts: list[str]) -> bool:
     """Return whether at least half of the texts have several words."""
     return bool(np.median([text.count(" ") for text in texts]) >= BLANKS_OF_A_SENTENCE)
+
+
+def varies_smoothly(A: Items) -> bool:
+    """Return whether inputs are fields or curves, enough of them to learn a metric."""
+    if not is_array(A) or issparse(A) or count(A) < FEWEST_CURVES:
+        return False
+    fields = A.ndim > 2
+    return fields or (A.ndim == 2 and are_curves(A))
 
 
 def are_curves(A: Any) -> bool:

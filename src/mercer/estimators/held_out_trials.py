@@ -11,11 +11,14 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, host, like, namespace, take
 from .._base.linalg import PositiveDefinite, add_ridge, exceeds_rounding
+from .._base.statistics import standard_error, weighted_median
 from ..kernels import Kernel
 from ..kernels.distances import squared_distances
 
-RIDGES = tuple(10.0**power for power in range(-12, 1))
+RIDGES = tuple(10.0**power for power in range(-12, 1, 2))
 """Ridges in units of the mean of k(x, x); those below rounding errors are not tried."""
+MEDIAN_ROWS = 1000
+"""The most rows whose distances give the unit of length scales."""
 PROBES = 64
 """Random directions of the outputs whose gradients are computed if the outputs have more."""
 
@@ -30,8 +33,8 @@ class HeldOutTrial:
         The kernel, whose length scale is a number.
     ridge
         The ridge.
-    errors
-        The squared error of each held-out pair.
+    errors, weights
+        The squared error of each held-out pair, and its sample weight.
     scale
         The length scale in units of the median distance; 1 for kernels without one.
     """
@@ -39,12 +42,18 @@ class HeldOutTrial:
     kernel: Kernel
     ridge: float
     errors: np.ndarray
+    weights: np.ndarray
     scale: float = 1.0
 
     @property
     def risk(self) -> float:
         """The mean squared error."""
-        return float(self.errors.mean())
+        return float(np.average(self.errors, weights=self.weights))
+
+    def is_clearly_better(self, other: HeldOutTrial) -> bool:
+        """Return whether the error is less than that of `other` by two standard errors."""
+        gain, error = standard_error(other.errors - self.errors, self.weights)
+        return gain > 2.0 * error
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ class HeldOutSplit:
     weights
         The sample weights of the training pairs; None for ones.
     weights_new
-        Those of held-out pairs, with a mean of one.
+        Those of held-out pairs.
     """
 
     X: Array
@@ -80,51 +89,61 @@ class HeldOutSplit:
         if weights is not None:
             own = like(weights[rows], V)
             mean = own @ V_own / float(weights[rows].sum())
-            new = weights[held] / weights[held].mean()
+            new = weights[held]
         return cls(take(X, rows), V_own - mean, take(X, held), V_new - mean, own, new)
 
     def mapped(self, R: Array) -> HeldOutSplit:
         """Return the split with inputs R x."""
         return replace(self, X=self.X @ R.T, X_new=self.X_new @ R.T)
 
-    def best(self, kernels: Sequence[Kernel], scales: Sequence[float]) -> HeldOutTrial:
+    def best(
+        self,
+        kernels: Sequence[Kernel],
+        scales: Sequence[float],
+        ridges: Sequence[float] = RIDGES,
+    ) -> HeldOutTrial:
         """Return the best trial of kernels of distances, with scales in units of the median."""
-        return min(self._radial_trials(kernels, scales), key=lambda trial: trial.risk)
+        trials = self._radial_trials(kernels, scales, ridges)
+        return min(trials, key=lambda trial: trial.risk)
 
     def best_of(self, kernels: Iterable[Kernel]) -> HeldOutTrial:
         """Return the best trial of other kernels, which are fitted on the training inputs."""
         return min(self._trials_of_others(kernels), key=lambda trial: trial.risk)
 
     def _radial_trials(
-        self, kernels: Sequence[Kernel], scales: Sequence[float]
+        self,
+        kernels: Sequence[Kernel],
+        scales: Sequence[float],
+        ridges: Sequence[float] = RIDGES,
     ) -> Iterator[HeldOutTrial]:
         """Yield the trials of kernels of distances at each length scale and ridge."""
         within, across = (squared_distances(self.X, B) for B in (self.X, self.X_new))
-        unit = median_distance(within)
+        unit = median_distance(within, self.weights)
         for kernel in kernels:
             for scale in scales:
                 scaled = clone(kernel).set_params(length_scale=scale * unit)
                 value = scaled.radial.value
-                yield from self._trials(scaled, value(within), value(across), scale)
+                yield from self._trials(scaled, value(within), value(across), ridges, scale)
 
     def _trials_of_others(self, kernels: Iterable[Kernel]) -> Iterator[HeldOutTrial]:
         """Yield the trials of kernels that are fitted on the training inputs."""
         for kernel in kernels:
             fitted = clone(kernel).fit(self.X)
-            yield from self._trials(fitted, fitted(self.X, self.X), fitted(self.X, self.X_new))
+            K, k = fitted(self.X, self.X), fitted(self.X, self.X_new)
+            yield from self._trials(clone(kernel), K, k, RIDGES)
 
     def _trials(
-        self, kernel: Kernel, K: Array, k: Array, scale: float = 1.0
+        self, kernel: Kernel, K: Array, k: Array, ridges: Sequence[float], scale: float = 1.0
     ) -> Iterator[HeldOutTrial]:
         """Yield the trials of a kernel with Gram matrices K and k, at ridges above rounding."""
         xp = namespace(K)
         diagonal = xp.linalg.diagonal(K)
         unit, largest = float(xp.mean(diagonal)), float(xp.max(diagonal))
-        for ridge in RIDGES:
+        for ridge in ridges:
             if unit > 0 and exceeds_rounding(ridge * unit, int(K.shape[0]), largest):
                 predicted = k.T @ self._solve(K, ridge * unit)
                 errors = host(xp.sum((predicted - self.V_new) ** 2, axis=1))
-                yield HeldOutTrial(kernel, ridge * unit, errors * self.weights_new, scale)
+                yield HeldOutTrial(kernel, ridge * unit, errors, self.weights_new, scale)
 
     def _solve(self, K: Array, ridge: float) -> Array:
         """Return the dual coefficients (K + ridge · diag(1 / weights))⁻¹ V."""
@@ -152,8 +171,12 @@ class HeldOutSplit:
         return total / float(xp.sum(weights))
 
 
-def median_distance(D2: Array) -> float:
-    """Return the median distance of different rows, given squared distances; 1 if it is zero."""
-    values = host(D2[: min(1000, D2.shape[0]), :])
-    positive = values[values > 0]
-    return float(np.sqrt(np.median(positive))) if len(positive) else 1.0
+def median_distance(D2: Array, weights: Array | None) -> float:
+    """Return the median distance of different rows, given squared distances; 1 if all are zero."""
+    rows = min(MEDIAN_ROWS, int(D2.shape[0]))
+    values = host(D2[:rows, :rows])
+    own = np.ones(rows) if weights is None else host(weights)[:rows]
+    different = values > 0
+    if not different.any():
+        return 1.0
+    return float(np.sqrt(weighted_median(values[different], np.outer(own, own)[different])))

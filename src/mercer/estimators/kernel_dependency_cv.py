@@ -20,7 +20,8 @@ from ..solvers import BlockConjugateGradient, Factorization
 from ..sources import Stream
 from .base import on_fresh_state
 from .choice import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
-from .default_kernels import default_kernels
+from .default_kernels import default_kernels, varies_smoothly
+from .learn_metric import choose_for
 from .pairs import TrainingPairs, group_labels, rows_of
 from .ridge import RidgeEstimator
 from .scoring import decoded_score
@@ -197,13 +198,35 @@ class KernelDependencyCV(RidgeEstimator):
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
             choices = replace(choices, kernels=kernels)
         choices, pairs = super()._prepare(choices, X, y, *data)
-        if self._uses_default_kernels and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
+        if self._uses_default_kernels and self._learns_metric(choices, pairs):
+            choices = self._with_learnt_metric(choices, pairs)
+        elif self._uses_default_kernels and count(pairs.y) > CHOSEN_ON:
             choices = replace(
                 choices, kernels=[self._choose_kernel_on_subset(choices.kernels, pairs)]
             )
         if self.search == "gradient":
             choices = replace(choices, kernels=self._learnt_kernels(choices, pairs))
         return choices, pairs
+
+    def _learns_metric(self, choices: Choices, pairs: TrainingPairs) -> bool:
+        """Return whether a metric of curves or fields is learnt, and the rest chosen with it."""
+        output = choices.output_kernels[0]
+        scored = scores_decoded(self.scoring, output, len(choices.decoders))
+        by_risk = self.criterion == "loo" and not scored and self.features is None
+        finite = output.features is not None or self.output_features is not None
+        return by_risk and finite and len(choices.output_kernels) == 1 and varies_smoothly(pairs.X)
+
+    def _with_learnt_metric(self, choices: Choices, pairs: TrainingPairs) -> Choices:
+        """Return choices of one kernel, in a learnt metric, and of one ridge if none was given."""
+        [kernel] = [as_operator_kernel("rbf")]
+        one = replace(choices, kernels=[kernel])
+        side = pairs.fit_side(choices.output_kernels[0], pairs.y, self.output_features)
+        self.learnt_ = choose_for(next(iter(self._problems(one, side, pairs))))
+        want = choices.want
+        if want.relative:
+            alphas, left_out = [self.learnt_.alpha], count(pairs.y) <= CHOSEN_ON
+            want = replace(want, alphas=alphas, relative=False, left_out=left_out)
+        return replace(choices, kernels=[as_operator_kernel(self.learnt_.kernel)], want=want)
 
     def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
         """Return the kernels to choose from with learnt parameters, once for each output kernel."""
@@ -234,6 +257,8 @@ class KernelDependencyCV(RidgeEstimator):
         self, candidates: Iterable[Candidate], choices: Choices
     ) -> tuple[Factorization, Decoder, float]:
         """Return the choice with the best left-out predictions, and store the scores of all."""
+        if not choices.want.left_out:
+            return self._store_held_out_choice(*next(iter(candidates))[:2])
         best, rows = Selection(self, choices).best(candidates)
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
@@ -244,6 +269,16 @@ class KernelDependencyCV(RidgeEstimator):
             for note in notes_on_data(problem):
                 warn(note)
         return best.factorization, best.decoder, best.row["alpha"]
+
+    def _store_held_out_choice(
+        self, factorization: Factorization, decoders: list[Decoder]
+    ) -> tuple[Factorization, Decoder, float]:
+        """Return the choice that was made on held-out pairs, and store its error on them."""
+        self.alpha_, self.loo_risk_, self.loo_score_ = self.learnt_.alpha, self.learnt_.risk, np.nan
+        row = {"kernel": str(factorization.problem.kernel), "alpha": self.alpha_}
+        self.cv_results_ = {name: np.array([value]) for name, value in row.items()}
+        self.cv_results_["risk"] = np.array([self.loo_risk_])
+        return factorization, decoders[0], self.alpha_
 
     def _nested_score(
         self, X: Items, y: Items, groups: Items | None, weights: Any

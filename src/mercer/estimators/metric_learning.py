@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._base.arrays import Array, host, is_foreign, like, namespace, take
 from .._base.linalg import eigh
-from .._base.statistics import exceeds_standard_error
-from ..kernels import RBF, Kernel, Mahalanobis, Matern, RationalQuadratic
+from ..kernels import RBF, Kernel, Linear, Mahalanobis, Matern, RationalQuadratic, Standardized
 from ..kernels.principal_components import principal_directions
 from .held_out_trials import HeldOutSplit, HeldOutTrial
 
@@ -22,8 +22,13 @@ FAMILIES: tuple[Kernel, ...] = (
 """The kernels of distances that are compared; metrics are learnt with the first one."""
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Length scales, in units of the median distance."""
+NEIGHBOURS = (0.5, 1.0, 2.0)
 NEAR = (0.5, 0.7, 1.0, 1.4, 2.0)
-"""Length scales around a chosen one, in units of it."""
+"""Length scales around a chosen one, in units of it: of all kernels, and at the end."""
+NEAR_RIDGES = (0.1, 1.0, 10.0)
+"""Ridges around a chosen one, in units of it."""
+LINEAR = (Standardized(Linear()), *(Standardized(Linear(), "common", s) for s in (False, True)))
+"""The linear kernels that are compared with kernels of distances."""
 ROUNDS = 4
 """The largest number of times that a metric is learnt anew."""
 METRIC_POWERS = (0.5, 1.0)
@@ -48,7 +53,7 @@ class ChoiceSizes:
         The largest number of held-out pairs.
     """
 
-    metric: int = 2000
+    metric: int = 1500
     choice: int = 2000
     held_out: int = 1000
 
@@ -73,19 +78,19 @@ class LearntMetric:
     rounds
         The number of times that the metric was learnt anew; 0 for the given metric.
     power
-        The power of the outer products of gradients.
+        The power of the outer products of gradients; None for a linear kernel.
     """
 
     kernel: Kernel
     alpha: float
     risk: float
     risk_before: float
-    rounds: int
-    power: float
+    rounds: int = 0
+    power: float | None = None
 
     def __str__(self) -> str:
-        metric = f"in a metric learnt in {self.rounds} rounds" if self.rounds else "without metric"
-        return f"{self.kernel} at alpha={self.alpha:.2g}, {metric}"
+        metric = f", in a metric learnt in {self.rounds} rounds" if self.rounds else ""
+        return f"{self.kernel} at alpha={self.alpha:.2g}{metric}"
 
 
 @dataclass(frozen=True)
@@ -120,15 +125,24 @@ class MetricPath:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds with the least error; 0 unless it is less by a standard error."""
+        """The number of rounds with the least error; 0 unless it is clearly less than before."""
         best = int(np.argmin([trial.risk for trial in self.trials]))
-        gain = self.trials[0].errors - self.trials[best].errors
-        return best if best and exceeds_standard_error(gain, None) else 0
+        return best if best and self.trials[best].is_clearly_better(self.trials[0]) else 0
+
+    def best_of_families(self, split: HeldOutSplit) -> HeldOutTrial:
+        """Return the best trial of all kernels of distances in the chosen metric."""
+        scales = scales_near(self.trials[self.rounds], NEIGHBOURS)
+        return split.mapped(self.root).best(FAMILIES, scales)
 
     @property
     def root(self) -> Array:
         """The matrix of the metric after the chosen number of rounds."""
         return self.roots[self.rounds]
+
+
+def scales_near(trial: HeldOutTrial, factors: Iterable[float]) -> list[float]:
+    """Return the length scale of a trial times each of the factors."""
+    return [trial.scale * factor for factor in factors]
 
 
 def identity(split: HeldOutSplit) -> Array:
@@ -178,7 +192,7 @@ def choose(
     sizes
         How many pairs are used.
     """
-    training, held = split_rows(groups, sizes)
+    training, held = split_rows(groups, weights, sizes)
     learning = training[: sizes.metric]
     mean, directions = principal_directions(take(X, np.sort(learning)), 1.0)
     Z = (X - like(mean, X)) @ like(directions, X).T
@@ -186,23 +200,29 @@ def choose(
     split = HeldOutSplit.of(Z, V, learning, held, weights)
     first = split.best(FAMILIES[:1], SCALES)
     paths = [MetricPath.of(split, power, first) for power in METRIC_POWERS]
-    found = [split.mapped(path.root).best(FAMILIES, SCALES) for path in paths]
+    found = [path.best_of_families(split) for path in paths]
     path, best = min(zip(paths, found, strict=True), key=lambda pair: pair[1].risk)
     large = HeldOutSplit.of(Z, V, training[: sizes.choice], held, weights).mapped(path.root)
-    best = large.best([best.kernel], [best.scale * factor for factor in NEAR])
+    ridges = [best.ridge * factor for factor in NEAR_RIDGES]
+    best = large.best([best.kernel], scales_near(best, NEAR), ridges)
+    straight = HeldOutSplit.of(X, V, learning, held, weights).best_of(LINEAR)
+    if not best.is_clearly_better(straight):
+        return LearntMetric(straight.kernel, straight.ridge, straight.risk, first.risk)
     everything = np.concatenate([learning, held])
     R = relearnt_root(HeldOutSplit.of(Z, V, everything, everything[:1], weights), path)
     kernel = Mahalanobis(best.kernel, host(R) @ directions, mean)
     return LearntMetric(kernel, best.ridge, best.risk, first.risk, path.rounds, path.power)
 
 
-def split_rows(groups: np.ndarray, sizes: ChoiceSizes) -> tuple[np.ndarray, np.ndarray]:
+def split_rows(
+    groups: np.ndarray, weights: np.ndarray | None, sizes: ChoiceSizes
+) -> tuple[np.ndarray, np.ndarray]:
     """Return rows for training, in random order, and held-out rows; groups are not divided."""
     number = int(groups.max()) + 1
     order = np.random.RandomState(0).permutation(number)
-    wanted = min(HELD_OUT * len(groups), sizes.held_out)
-    counts = np.cumsum(np.bincount(groups, minlength=number)[order])
-    last = max(1, int(np.searchsorted(counts, wanted, side="right")))
+    totals = np.bincount(groups, weights, minlength=number)
+    wanted = min(HELD_OUT * float(totals.sum()), sizes.held_out)
+    last = max(1, int(np.searchsorted(np.cumsum(totals[order]), wanted, side="right")))
     if last >= number:
         raise ValueError("all pairs are in one group, so that none can be held out.")
     place = np.empty(number, dtype=int)
