@@ -17,6 +17,8 @@ from ..kernels.distances import squared_distances
 
 RIDGES = tuple(10.0**power for power in range(-12, 1, 2))
 """Ridges in units of the mean of k(x, x); those below rounding errors are not tried."""
+ROUNDING = 1e-12
+"""Squared errors below this fraction of the mean count as rounding errors."""
 MEDIAN_ROWS = 1000
 """The most rows whose distances give the unit of length scales."""
 PROBES = 64
@@ -51,8 +53,15 @@ class HeldOutTrial:
         return float(np.average(self.errors, weights=self.weights))
 
     def is_clearly_better(self, other: HeldOutTrial) -> bool:
-        """Return whether the error is less than that of `other` by two standard errors."""
-        gain, error = standard_error(other.errors - self.errors, self.weights)
+        """Return whether the error is less, and its logarithm by more than two standard errors.
+
+        A few large errors would hide a difference in the mean of the errors themselves.
+        """
+        if not self.risk < other.risk:
+            return False
+        floor = ROUNDING * other.risk
+        gains = np.log(other.errors + floor) - np.log(self.errors + floor)
+        gain, error = standard_error(gains, self.weights)
         return gain > 2.0 * error
 
 

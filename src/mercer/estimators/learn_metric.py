@@ -50,8 +50,8 @@ def learn_metric(
     :math:`R^\top R \propto M^p`. :math:`M = \frac1n \sum_i J_i^\top J_i` is the mean outer product
     of the gradients :math:`J_i` of the predictor at the training inputs, and p is 1/2 or 1. M is
     computed from a fit with the metric before, up to four times; the number of rounds and p are
-    chosen on held-out pairs, and the given metric is kept if the gain is less than two standard
-    errors. A linear kernel is chosen if no other one is better by two standard errors. The metric
+    chosen on held-out pairs. The given metric is kept, and a linear kernel is preferred, unless the
+    logarithms of the errors become smaller by more than two standard errors. The metric
     is learnt on at most 1,500 pairs, and kernels are compared on at most 2,000 training and 1,000
     held-out pairs, in whole groups (on a GPU 5,000, 20,000 and 1,000). Then the metric is learnt
     anew, also on the pairs that were held out.
