@@ -78,7 +78,7 @@ def learn_metric(
             f"learn_metric starts from a KernelDependency, got {type(model).__name__}. "
             "KernelDependencyCV() learns metrics of curves and fields by itself."
         )
-    problem, _ = clone(model)._first_problem(X, y, groups, None, sample_weight)
+    problem, _ = clone(model)._first_problem(X, y, groups, sample_weight)
     found = choose_for(problem)
     kernel = Separable(found.kernel, problem.kernel.operator)
     fitted = clone(model).set_params(kernel=kernel, alpha=found.alpha)
