@@ -57,6 +57,16 @@ def test_searches_of_rankings_are_exact(name):
     np.testing.assert_allclose(loss.values(C, found), (C @ wanted.T).min(axis=1), atol=1e-12)
 
 
+def test_the_value_of_a_sequence_counts_all_training_outputs():
+    words = ["".join(RNG.choice(list("abxy"), size=RNG.integers(1, 6))) for _ in range(120)]
+    loss, C = EditLoss("edit", Spectrum(), words), RNG.normal(size=(5, 120)) + 0.5
+    found, bounds = loss.search(C)
+    wanted = (C * loss.pairwise(found)).sum(axis=1)
+    np.testing.assert_allclose(loss.values(C, found), wanted, rtol=1e-12)
+    least = (C @ loss.pairwise(words).T).min(axis=1)
+    assert (bounds <= np.minimum(least, wanted) + 1e-9).all()
+
+
 def test_sequences_are_searched_beyond_the_training_outputs():
     loss = EditLoss("edit", Spectrum(), WORDS)
     C = np.abs(weights(6)) * (RNG.random((6, 30)) < 0.3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency
+from mercer.estimators import BoostedDependency, MissingTargets
 from mercer.kernels import L2, RBF, Function, Kendall, Labels, Precomputed, Spectrum
 
 MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 0.0]], mask=[[False, False], [False, True]])
@@ -37,3 +38,13 @@ def test_masked_data_is_refused_by_a_model():
 
 def test_a_mask_that_hides_nothing_is_fine():
     assert RBF(1.0)(np.ma.masked_array(np.eye(2))).shape == (2, 2)
+
+
+def test_masked_sample_weights_are_refused():
+    X, weights = np.arange(4.0)[:, None], np.ma.masked_array(np.ones(4), [0, 1, 0, 0])
+    model = KernelDependency(RBF(1.0)).fit(X, X)
+    for use in (model.fit, model.score, MissingTargets(model).fit, BoostedDependency().fit):
+        with pytest.raises(ValueError, match="sample_weight has masked entries"):
+            use(X, X, sample_weight=weights)
+    with pytest.raises(ValueError, match="groups has masked entries"):
+        model.fit(X, X, groups=weights)

@@ -90,3 +90,11 @@ def test_rankings_as_inputs():
     A = [[0, 1, 2], [2, 1, 0], [0, 2, 1], [1, -1, 0]]
     model = KernelDependency(Gaussian(Kendall()), alpha=1e-9).fit(A, [0.0, 1.0, 2.0, 3.0])
     np.testing.assert_allclose(model.predict(A), [0, 1, 2, 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Kendall(), Spearman()], ids=str)
+def test_scores_are_no_ranks(kernel):
+    """Half ranks are those of ties, scores are refused."""
+    kernel.fit([[0.0, 1.5, 1.5]])
+    with pytest.raises(ValueError, match="scores into ranks"):
+        kernel.fit([[0.1, 0.7, 0.4]])

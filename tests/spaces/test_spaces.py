@@ -230,3 +230,14 @@ def test_a_frame_of_indicators_holds_label_sets():
 def test_a_missing_class_is_refused(missing):
     with pytest.raises(ValueError, match=r"y\[1\] has no label .* leave that row out"):
         Classes().check(["a", missing, "b"])
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "a\0"], [2**70, 2**70 + 1], [-1, 2**63], [2**53, 2**53 + 1]], ids=str
+)
+def test_classes_that_numpy_would_merge(labels):
+    X, y = np.tile([[0.0], [1.0]], (4, 1)), labels * 4
+    model = KernelDependency(RBF(0.3), Delta(), alpha=1e-3).fit(X, y)
+    assert model.predict(X).tolist() == y
+    assert model.classes_.tolist() == labels
+    np.testing.assert_allclose(model.predict_proba(X).argmax(axis=1), [0, 1] * 4)

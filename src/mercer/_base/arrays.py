@@ -86,6 +86,16 @@ def as_items(A: Items, name: str = "X") -> Items:
     return items
 
 
+def exact_array(values: list) -> np.ndarray:
+    """Return values of one type as an array of this type, or of objects if that changed a value.
+
+    Integers beyond 64 bits become floats in numpy, and strings lose zeros at their end.
+    """
+    array = np.array(values)
+    same = array.dtype.kind != "f" or isinstance(values[0], float)
+    return array if same and array.tolist() == values else object_array(values)
+
+
 def refuse_empty(number: int, name: str) -> None:
     """Raise an error if the number of items of a batch is zero."""
     if number == 0:

@@ -214,16 +214,17 @@ class EditLoss(ExpectedLoss):
 
     Notes
     -----
-    Only the `SUPPORT` outputs of the largest absolute weights count. The best of them is improved
-    by single insertions, deletions and replacements while that helps. With c⁺ and c⁻ the positive
-    and negative parts of the weights, C⁺ and C⁻ their sums, π = c⁺ / C⁺ and d_ij the distance of
-    y_i and y_j, the triangle inequality gives for every y
+    The search minimises the loss over the `SUPPORT` outputs of the largest absolute weights: the
+    best of them is improved by single insertions, deletions and replacements while that helps.
+    Values and bounds count all outputs; with more than `BOUNDED` of them the bound is -inf. With c⁺
+    and c⁻ the positive and negative parts of the weights, C⁺ and C⁻ their sums, π = c⁺ / C⁺ and
+    d_ij the distance of y_i and y_j, the triangle inequality gives for every y
 
         Σ_i c_i d(y, y_i) ≥ (1 - C⁻/C⁺) Σ_{i<j} c⁺_i c⁺_j d_ij / C⁺ - Σ_k c⁻_k Σ_i π_i d_ik.
     """
 
     searches = True
-    SUPPORT, ROUNDS = 48, 8
+    SUPPORT, ROUNDS, BOUNDED = 48, 8, 1000
 
     def __init__(self, name: str, kernel: Kernel, y: Items):
         require("rapidfuzz", "strings")
@@ -242,24 +243,16 @@ class EditLoss(ExpectedLoss):
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
         """Return a locally best sequence for each row of weights C, and a bound of its loss."""
-        best, bounds = [], np.empty(len(C))
-        for t, weights in enumerate(C):
-            text, bounds[t] = self._local_search(weights)
+        best = []
+        for weights in C:
+            text = self._local_search(weights)
             best.append(restore_container([self.symbol[code] for code in text], self.y[0]))
-        return object_array(best), bounds
+        if len(self.texts) > self.BOUNDED:
+            return object_array(best), np.full(len(C), -np.inf)
+        return object_array(best), _lower_bounds(_edit_distances(self.texts, self.texts), C)
 
-    def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return Σ_i C_ti Δ(y_t, y_i) for each output y_t, over its largest weights C_ti only."""
-        values = []
-        for weights, output in zip(C, outputs, strict=True):
-            support = _largest_weights(weights, self.SUPPORT)
-            texts = [self.texts[i] for i in support]
-            distances = _edit_distances([self._as_text(output)], texts)[0]
-            values.append(float(distances @ weights[support]))
-        return np.array(values)
-
-    def _local_search(self, weights: np.ndarray) -> tuple[str, float]:
-        """Return a locally best string for the weights of one prediction, and a loss bound."""
+    def _local_search(self, weights: np.ndarray) -> str:
+        """Return a locally best string for the largest weights of one prediction."""
         support = _largest_weights(weights, self.SUPPORT)
         texts, c = [self.texts[i] for i in support], weights[support]
         D = _edit_distances(texts, texts)
@@ -275,7 +268,7 @@ class EditLoss(ExpectedLoss):
             if values[k] >= value - 1e-12:
                 break
             best, value = near[k], float(values[k])
-        return best, min(value, _lower_bound(D, c))
+        return best
 
 
 def _largest_weights(weights: np.ndarray, number: int) -> np.ndarray:
@@ -300,14 +293,15 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
     return sorted(near)
 
 
-def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
-    """Return a lower bound of min_y Σ_i c_i d(y, y_i) from edit distances D_ij = d(y_i, y_j).
+def _lower_bounds(D: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Return lower bounds of min_y Σ_i c_i d(y, y_i) from edit distances D_ij = d(y_i, y_j).
 
-    The formula is in the notes of `EditLoss`.
+    There is one for each row c of C. The formula is in the notes of `EditLoss`.
     """
-    positive, negative = np.maximum(c, 0.0), np.maximum(-c, 0.0)
-    gain, loss = positive.sum(), negative.sum()
-    if not gain > loss:
-        return -np.inf
-    spread = 0.5 * float(positive @ D @ positive) / gain
-    return (1.0 - loss / gain) * spread - float(negative @ D @ positive) / gain
+    positive, negative = np.maximum(C, 0.0), np.maximum(-C, 0.0)
+    gain, loss = positive.sum(axis=1), negative.sum(axis=1)
+    unit = np.where(gain > 0, gain, 1.0)
+    near = positive @ D
+    spread = 0.5 * (near * positive).sum(axis=1) / unit
+    found = (1.0 - loss / unit) * spread - (near * negative).sum(axis=1) / unit
+    return np.where(gain > loss, found, -np.inf)

@@ -53,7 +53,8 @@ class ByLoss(Decoder):
     ----------
     values_, bounds_
         For the latest batch the expected loss of each output, and a lower bound of the least
-        possible: equal where the search is exact. Over given outputs both are exact.
+        possible: equal where the search is exact, -inf where it is not known. Over given outputs
+        both are exact.
 
     Notes
     -----
@@ -116,8 +117,9 @@ class ByLoss(Decoder):
         """Return the output with the least expected loss at each predicted point."""
         C = host(points.weights)
         if self.pool_ is None:
-            best, self.bounds_ = self.expected_.search(C)
+            best, bounds = self.expected_.search(C)
             self.values_ = self.expected_.values(C, best)
+            self.bounds_ = np.minimum(bounds, self.values_)
             return best
         outputs, size = self.pool_.outputs_, max(1, ENTRIES // C.shape[1])
 

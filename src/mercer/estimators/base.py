@@ -28,6 +28,7 @@ from .._base.arrays import (
     is_foreign,
     like,
     namespace,
+    refuse_masked,
     require_equal_lengths,
     sliceable,
     sliced,
@@ -328,6 +329,7 @@ class StructuredEstimator(
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
         require_equal_lengths(count(X), count(y))
+        refuse_masked(sample_weight, "sample_weight")
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
         for rows in blocks(count(X), ROWS):

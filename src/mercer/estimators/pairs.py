@@ -22,6 +22,7 @@ from .._base.arrays import (
     is_batch,
     is_foreign,
     is_table,
+    refuse_masked,
     take,
 )
 from .._base.statistics import repeat_by_weight
@@ -115,6 +116,7 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
         return np.arange(n)
     if isinstance(groups, str) or not is_batch(groups):
         raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
+    refuse_masked(groups, "groups")
     shape = groups.shape if is_array(groups) else (len(groups),)
     if tuple(shape) != (n,):
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
@@ -206,6 +208,7 @@ def sample_weights(weights: Any, n: int) -> np.ndarray | None:
     """Return n checked sample weights as an array; None if all are one."""
     if weights is None:
         return None
+    refuse_masked(weights, "sample_weight")
     w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)
     if (w < 0).any():
         raise ValueError("sample_weight must be ≥ 0: it has negative values.")

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import BaseEstimator
 
-from .._base.arrays import Items, dense, host, object_array
+from .._base.arrays import Items, dense, exact_array, host, object_array
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import Classes, LabelSets
@@ -116,7 +116,7 @@ def sorted_classes(classes: np.ndarray) -> np.ndarray:
     with suppress(TypeError):
         plain = sorted(plain)
     same = len({type(c) for c in plain}) == 1 and isinstance(plain[0], str | int | float)
-    return np.array(plain) if same else object_array(plain)
+    return exact_array(plain) if same else object_array(plain)
 
 
 def has_classes(model: Any) -> bool:

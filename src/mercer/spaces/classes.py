@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, as_items, host
+from .._base.arrays import Items, as_items, exact_array, host
 from .base import Space, is_missing, python_scalar
 
 
@@ -37,7 +37,7 @@ class Classes(Space):
                 raise ValueError(f"{name}[{i}] must be a hashable label, got {item!r:.60}.")
         kinds = {type(item) for item in items}
         if items.dtype == object and kinds in ({str}, {int}, {bool}):
-            return np.array(items.tolist())
+            return exact_array(items.tolist())
         return items
 
     def key(self, item: Any) -> Hashable:

@@ -63,10 +63,25 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
             f"{name}[{i}] has the rank {R[i, j]:g} among {m} labels: ranks go from 0, the best, to "
             f"{m - 1}. Equal ranks are ties; negative ranks or NaN are for unranked labels."
         )
+    _refuse_scores(R, name)
     unranked = np.flatnonzero(np.isnan(R).all(axis=1))
     if unranked.size:
         raise ValueError(f"{name}[{unranked[0]}] ranks no label at all. Remove it.")
     return R
+
+
+def _refuse_scores(R: np.ndarray, name: str) -> None:
+    """Raise an error for numbers that cannot be ranks, such as scores between 0 and 1.
+
+    Ranks are integers; half ranks are allowed, because ties may have the mean of their ranks.
+    """
+    scores = np.argwhere(np.isfinite(R) & (np.round(2.0 * R) != 2.0 * R))
+    if scores.size:
+        i, j = scores[0]
+        raise ValueError(
+            f"{name}[{i}] has {R[i, j]:g}, which is not a rank: ranks are integers from 0, the "
+            "best. Turn scores into ranks, as by scipy.stats.rankdata(-scores, axis=1) - 1."
+        )
 
 
 def _rank_matrix(A: Items, name: str) -> np.ndarray:
