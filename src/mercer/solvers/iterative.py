@@ -200,7 +200,14 @@ class RidgeSystem:
     @cached_property
     def largest_eigenvalue(self) -> float:
         """The largest eigenvalue of K̃, by one step of the power method from the pivots."""
-        return frobenius_norm(self.times(adjoint(self.pivots.Ut[-1:, :])))
+        return frobenius_norm(self.times(self.pivots.leading))
+
+    @cached_property
+    def trace(self) -> float:
+        """A bound on the trace of K̃."""
+        diagonal = self.products.diagonal
+        diagonal = diagonal if self.roots is None else diagonal * self.roots[:, 0] ** 2
+        return float(namespace(diagonal).sum(diagonal))
 
     # -- solutions ----------------------------------------------------------------------------
 
@@ -212,8 +219,8 @@ class RidgeSystem:
         xp = namespace(T)
         if not self.products.diagonal.dtype == xp.float64:
             raise NeedsSpectrum("the Gram matrix is in single precision")
-        smallest = float(xp.min(shifts))
-        if self.budget < inf and self.largest_eigenvalue > LARGEST_CONDITION * smallest:
+        limit = LARGEST_CONDITION * float(xp.min(shifts))
+        if self.budget < inf and self.trace > limit and self.largest_eigenvalue > limit:
             raise NeedsSpectrum("the ridge is small")
         T = self.without_constants(T)
         norms = column_norms(T)

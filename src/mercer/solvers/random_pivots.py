@@ -26,13 +26,14 @@ class RandomPivots:
 
     Attributes
     ----------
-    Ut
-        Uᵀ, orthonormal rows.
+    Ft, W
+        The factors of U = F W, which has orthonormal columns; Fᵀ is stored.
     s
         The eigenvalues, in rising order.
     """
 
-    Ut: Array
+    Ft: Array
+    W: Array
     s: Array
 
     @classmethod
@@ -50,13 +51,18 @@ class RandomPivots:
         s, Q = xp.linalg.eigh(Ft @ Ft.T)
         kept = np.flatnonzero(host(s > SMALLEST_KEPT * s[-1]))
         s, Q = s[int(kept[0]) :], Q[:, int(kept[0]) :]
-        return cls((Q / xp.sqrt(s)).T @ Ft, s)
+        return cls(Ft, Q / xp.sqrt(s), s)
+
+    @property
+    def leading(self) -> Array:
+        """The leading eigenvector, as a column."""
+        return self.Ft.T @ self.W[:, -1:]
 
     def __call__(self, R: Array, shifts: Array) -> Array:
         """Return the columns of R, each multiplied by the inverse for its shift."""
         outside = self.s[0] + shifts
         inside = 1.0 / (self.s[:, None] + shifts) - 1.0 / outside
-        return R / outside + self.Ut.T @ ((self.Ut @ R) * inside)
+        return R / outside + self.Ft.T @ (self.W @ ((self.W.T @ (self.Ft @ R)) * inside))
 
 
 def pivoted_rows(gram: GramProducts, roots: Array | None, rank: int) -> Array:
