@@ -186,3 +186,63 @@ def test_it_speaks_of_the_components_of_outputs():
     model = KernelDependency(Positionwise(RBF(1.0)), Positions(Linear()), fit_intercept=False)
     with pytest.raises(ValueError, match="no finite features"):
         model.fit(drawn(WORDS), drawn(WORDS))
+
+
+# -- an intercept, and inputs of different lengths -------------------------------------------------
+
+
+def with_constants(kernel, A, V, B, w, alpha, places, letters):
+    """Predictions at B of the ridge with a constant for each component, over slots that exist.
+
+    A component that no input in A has gets the constant zero.
+    """
+
+    def slots(X):
+        return [(i, c) for i, x in enumerate(X) for c in range(min(len(x), places) * letters)]
+
+    def gram(X, Z):
+        K = literal(kernel, X, Z, places, letters)
+        return np.array([[K[i, j, c, d] for j, d in slots(Z)] for i, c in slots(X)])
+
+    def constants(X):
+        return np.array([[float(c == d) for d in range(places * letters)] for _, c in slots(X)])
+
+    T = np.array([V[i, c] for i, c in slots(A)])
+    N = constants(A)
+    ridge = np.diag(alpha / np.array([w[i] for i, _ in slots(A)]))
+    inverse = np.linalg.inv(gram(A, A) + ridge)
+    offset = np.linalg.pinv(N.T @ inverse @ N) @ (N.T @ (inverse @ T))
+    g = gram(B, A) @ (inverse @ (T - N @ offset)) + constants(B) @ offset
+    out = np.full((len(B), places * letters), np.nan)
+    for value, (i, c) in zip(g, slots(B), strict=True):
+        out[i, c] = value
+    return out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", CHOICES)
+def test_intercepts_with_inputs_of_different_lengths(name, weighted):
+    """The word of five letters is the only one with a fifth position."""
+    words = [*WORDS, "abcab"]
+    X, new = drawn(words), drawn(["abc", "c", "cabba"], 1)
+    w = np.arange(1.0, len(words) + 1) if weighted else np.ones(len(words))
+    model = KernelDependency(Positionwise(RBF(1.0), **CHOICES[name]), Positions(), alpha=0.3)
+    model.fit(X, words, sample_weight=w if weighted else None)
+    V = model.output_kernel_.features(words)
+    kernel, places, letters = model.kernel_, model.kernel_.places_, model.kernel_.letters_
+    wanted = with_constants(kernel, X, V, new, w, 0.3, places, letters)
+
+    def off(points, wanted):
+        """The largest difference where an input has a position."""
+        return np.nanmax(np.abs(points.coordinates - wanted))
+
+    assert off(model.embed(new), wanted) <= 1e-10
+    found = model.loo_embed()
+    predict_without = model.fitted_.predictor_without()
+    for i in range(len(X)):
+        rest = [j for j in range(len(X)) if j != i]
+        wanted = with_constants(
+            kernel, [X[j] for j in rest], V[rest], [X[i]], w[rest], 0.3, places, letters
+        )
+        assert off(found[i : i + 1], wanted) <= 1e-10
+        assert off(predict_without([X[i]], [np.array([i])]), wanted) <= 1e-10

@@ -58,9 +58,10 @@ def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
 
 def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
     """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it."""
-    V = output_rows.coordinates
     if problem.kernel.centred_outputs:
         V = output_rows.unweighted(output_rows.rows)  # already centred, without rounding errors
+    else:
+        V = output_rows.frame.evaluate(problem.outputs.items)  # with exact zeros
     X, w = problem.inputs.items, problem.weights
     Y = problem.outputs.items
     shape = tuple(Y.shape[1:]) if is_array(Y) else ()
@@ -72,6 +73,16 @@ def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | No
     T = slots.split(output_rows.unweighted(output_rows.rows))
     T = T if output_rows.mean is None else T - take(slots.means(T, weights), slots.positions)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
+
+
+def centred_by_slots(problem: Problem, slots: Slots, output_rows: OutputRows) -> OutputRows:
+    """Return the outputs minus the mean of each component over the examples that have its slot."""
+    if output_rows.mean is None or slots.live is None:
+        return output_rows
+    V, w = output_rows.coordinates, problem.weights
+    means = slots.means(slots.split(V), None if w is None else w[slots.owners])
+    mean = namespace(means).reshape(means, (-1,))
+    return OutputRows.centred(V, w, True, output_rows.frame, mean)
 
 
 def coupled(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -88,6 +99,7 @@ def factor_slots(
     Conjugate gradients replace it if they are requested, or faster and no solver is requested.
     """
     X, requested = problem.inputs.items, want.solver
+    output_rows = centred_by_slots(problem, kernel.gram(X).rows, output_rows)
     method = requested if isinstance(requested, BlockConjugateGradient) else None
     if requested == "cg" or (requested == "auto" and want.single and _is_large(kernel.gram(X))):
         method = BlockConjugateGradient()

@@ -313,6 +313,10 @@ class ExactSpectrum(InputSpectrum):
             return super().log_det(b, alpha)
         return int(b.shape[0]) * self.determinant
 
+    def kernel_rows(self, index: np.ndarray) -> Array | None:
+        """Return rows of the Gram matrix of slots, neither weighted nor centred."""
+        return self.gram.rows(index)
+
     def project_inputs(self, X: Items, prior: bool = False) -> ProjectedInputs:
         """Project new inputs on the training eigenvectors; `prior` adds prior variances."""
         basis = self.factored[1]  # first: this computes the means of kernel values

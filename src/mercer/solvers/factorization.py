@@ -257,8 +257,10 @@ class Factorization:
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is None or part.component_means is None:
             return path
-        unknown = part.unknown_constants(groups)
-        return (E + unknown for E in path)
+        return (
+            E + part.unknown_constants(groups, E, ridge)
+            for E, ridge in zip(path, ridges, strict=True)
+        )
 
     def _averaged_residuals(self, ridge: float) -> Array:
         """Return the residuals over the mean of 1 - leverage (generalised cross-validation)."""
@@ -378,7 +380,7 @@ class Factorization:
         for examples, inputs in distinct_sets([sets[int(t)] for t in some]):
             rows = part.slots.of_items(examples)
             e = LeaveOneOut(part).solve_groups(None, [alpha], rows[None, :])[0, :, :]
-            e = e + part.unknown_constants(part.slots.owners, rows)
+            e = e + part.unknown_constants(part.slots.owners, e, alpha, rows)
             found.append(part.prediction_change(projected.select(inputs), rows, e, alpha))
             order.append(inputs)
         return take(concatenated(found), np.argsort(np.concatenate(order)))

@@ -112,6 +112,10 @@ class InputSpectrum:
         """Return the rows `index` of the eigenvector matrix E."""
         return take(self.E, index)
 
+    def kernel_rows(self, index: np.ndarray) -> Array | None:
+        """Return rows of the Gram matrix, neither weighted nor centred; None if not available."""
+        return None
+
     def project_targets(self, T: Array) -> Array:
         """Return EᵀT, the coordinates of the columns of T in the input eigenvectors E."""
         return adjoint(self.E) @ T

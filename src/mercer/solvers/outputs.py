@@ -19,6 +19,9 @@ from ..operators import Separable
 from ..problem import Problem
 from .reduction import weighted_mean
 
+LARGEST_OUTPUT = 1e150
+"""Squares of larger output coordinates overflow."""
+
 
 @dataclass(frozen=True)
 class OutputRows:
@@ -55,6 +58,11 @@ class OutputRows:
 
         With an intercept, `mean` is the weighted mean of V unless it is given.
         """
+        if 0 not in V.shape and float(namespace(V).max(abs(V))) > LARGEST_OUTPUT:
+            raise ValueError(
+                "the outputs in y are too large: their squares overflow. Divide them by a number, "
+                "and multiply predictions by it."
+            )
         if intercept and mean is None:
             mean = weighted_mean(V, weights)
         rows = V if mean is None else V - mean

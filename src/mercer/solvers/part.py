@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, blocks, concatenated, host, is_foreign, like, namespace, put, take
-from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
+from .._base.linalg import EPS, adjoint, congruences, exceeds_rounding, unit_columns
 from .._base.memory import ENTRIES
 from ..operators.slots import Slots
 from ..problem import Problem
@@ -198,24 +198,50 @@ class Part:
 
         D_pj = b_j (EᵀT)_pj / (b_j s_p + α) for eigenvector p and direction j; D Qᵀ if Q is given.
         For very small ridges, one step of iterative refinement with the Gram matrix corrects the
-        rounding errors of E and s.
+        rounding errors of E and s, in the directions in which it makes the residual smaller.
         """
-        s, b = self.spectrum.s, self.b[None, :]
-        D = s[:, None] * b
-        refined = (
-            self.spectrum.has_gram and 0 not in D.shape
-        )  # a single pair with an intercept leaves no row
-        largest = float(namespace(D).max(D)) if refined else 0.0
-        small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
-        D = D + alpha
-        C = self.projected / D
-        if small:
-            E = self.spectrum.E
-            dual = E @ C
-            rest = self.T - self.spectrum.gram_times(dual) * b - alpha * dual
-            C = C + (adjoint(E) @ rest) / D
-        C = C * b
+        C = self.projected * self._gains(alpha)
+        largest = self._largest_eigenvalue if self.spectrum.has_gram else 0.0
+        if alpha < REFINED * largest and exceeds_rounding(alpha, int(C.shape[0]), largest):
+            C = self._refined(C, alpha)
+        C = C * self.b[None, :]
         return C if Q is None else C @ adjoint(Q)
+
+    def _refined(self, C: Array, alpha: float) -> Array:
+        """Return coefficients C of duals E C after a step of refinement, where it improves them."""
+        xp, Et = namespace(C), adjoint(self.spectrum.E)
+        rest = self._residual(C, alpha)
+        corrected = C + (Et @ rest) * self._gains(alpha)
+        after = self._residual(corrected, alpha)
+        better = xp.sum(abs(after) ** 2, axis=0) < xp.sum(abs(rest) ** 2, axis=0)
+        return xp.where(better, corrected, C)
+
+    def _residual(self, C: Array, alpha: float) -> Array:
+        """Return T - b K D - α D for the dual coefficients D = E C, by products with K."""
+        dual = self.spectrum.E @ C
+        return self.T - self.spectrum.gram_times(dual) * self.b[None, :] - alpha * dual
+
+    @cached_property
+    def _largest_eigenvalue(self) -> float:
+        """The largest s_p b_j; 0 if there are none."""
+        eigenvalues = self._eigenvalues()
+        # a single pair with an intercept leaves no row
+        return 0.0 if 0 in eigenvalues.shape else float(namespace(eigenvalues).max(eigenvalues))
+
+    def _gains(self, alpha: float) -> Array:
+        """Return 1 / (s_p b_j + α), one column if all b are equal.
+
+        It is zero where s_p is zero up to rounding and α is below the same size: such directions
+        are not in the span of the kernel functions, and their rounding errors would be magnified
+        at new inputs.
+        """
+        eigenvalues = self._eigenvalues()
+        gains = 1.0 / (eigenvalues + alpha)
+        if 0 in gains.shape:
+            return gains
+        xp, s, b = namespace(gains), self.spectrum.s[:, None], self.b[None, : gains.shape[1]]
+        rounding = int(s.shape[0]) * EPS * float(xp.max(s)) * b
+        return xp.where((s == 0) & (alpha <= rounding), xp.zeros_like(gains), gains)
 
     def misfit(self, alpha: float) -> float:
         """Return ⟨T, (I - H) T⟩, the minimum of the ridge objective, for targets T and smoother H.
@@ -388,8 +414,9 @@ class Part:
 
         Z holds the projected inputs z(x), one per row.
         """
-        b = self.b[direction]
-        W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(self.spectrum.E)
+        gains = self._gains(alpha)
+        gain = self.b[direction] * gains[:, direction if gains.shape[1] > 1 else 0]
+        W = (Z * gain) @ adjoint(self.spectrum.E)
         constants = self.spectrum.constants
         return W + like(float(constants.new_entries[0]) * constants.entries(slice(None)), W)
 
@@ -401,37 +428,82 @@ class Part:
         w_i(x) is the weight of target i in g(x), and `projected` are the new inputs x.
         """
         b = self.b[:1] if self.equal_eigenvalues else self.b
-        pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (
-            adjoint(self.spectrum.rows(rows)) @ e
-        )
+        pull = b * self._gains(alpha) * (adjoint(self.spectrum.rows(rows)) @ e)
         change = self.spectrum.constants.change(projected.slots, rows, e)
         return projected.slots.join(projected.Z @ pull + change)
 
     # -- constants that occur in one group only ------------------------------------------------
 
     def unknown_constants(
-        self, groups: np.ndarray, rows: np.ndarray | None = None
+        self, groups: np.ndarray, e: Array, alpha: float, rows: np.ndarray | None = None
     ) -> Array | float:
-        """Return √w times the constants of output components that occur in one group only.
+        """Return what is missing in left-out residuals where only the left-out group has constants.
 
-        A model without that group has the value zero for such a constant. With `rows`, the rows of
-        one group, the result is for these rows only.
+        A model without the only group that has an output component has the value zero for its
+        constant, and predicts there what the kernel shares with other components. The result is √w
+        times the difference of the mean output and the mean of these predictions.
+
+        Parameters
+        ----------
+        groups
+            The label of the group of each row.
+        e
+            The left-out residuals, without that difference.
+        alpha
+            The ridge parameter.
+        rows
+            The rows of one group, to which e and the result belong; None for all rows.
         """
         if self.component_means is None:
             return 0.0
-        positions, known = self.slots.positions, np.zeros(self.slots.width, dtype=bool)
-        if rows is None:
-            rows, first = np.arange(len(positions)), np.full(self.slots.width, -1)
-            first[positions[::-1]] = groups[::-1]
-            known[positions[groups != first[positions]]] = True
-        else:
-            known[np.delete(positions, rows)] = True
-        if known[positions[rows]].all():
+        positions = self.slots.positions
+        rows = np.arange(len(positions)) if rows is None else rows
+        alone = rows[self._is_alone(groups, rows)[positions[rows]]]
+        if not len(alone):
             return 0.0
-        found = take(
-            self.component_means * like(~known[:, None], self.component_means), positions[rows]
+        levels = take(self.component_means, positions[alone]) - self._shared(
+            groups, e, alpha, rows, alone
         )
+        found = put(namespace(e).zeros_like(e), np.searchsorted(rows, alone), levels)
         return found if self.spectrum.roots is None else found * take(self.spectrum.roots, rows)
+
+    def _is_alone(self, groups: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return for each component whether `rows` have it in one group that no other row is in."""
+        positions, alone = self.slots.positions, np.ones(self.slots.width, dtype=bool)
+        first = np.full(self.slots.width, -1)
+        first[positions[::-1]] = groups[::-1]
+        alone[positions[groups != first[positions]]] = False
+        others = np.ones(len(positions), dtype=bool)
+        others[rows] = False
+        alone[positions[others]] = False
+        return alone
+
+    def _shared(
+        self, groups: np.ndarray, e: Array, alpha: float, rows: np.ndarray, alone: np.ndarray
+    ) -> Array | float:
+        """Return the mean over each component of what its left-out models predict, at rows `alone`.
+
+        Their dual coefficients are those of targets minus left-out residuals. The other arguments
+        are those of `unknown_constants`.
+        """
+        K, roots, found = self.spectrum.kernel_rows(alone), self.spectrum.roots, []
+        if K is None:
+            return 0.0
+        labels = groups[rows] if len(rows) == len(groups) else np.zeros(len(rows), dtype=int)
+        of_alone = labels[np.searchsorted(rows, alone)]
+        for label in np.unique(of_alone):
+            own = np.flatnonzero(labels == label)
+            change = adjoint(self.spectrum.rows(rows[own])) @ take(e, own)
+            dual = self.spectrum.E @ (self.b * self._gains(alpha) * (self.projected - change))
+            dual = dual if roots is None else roots * dual
+            at = np.flatnonzero(of_alone == label)
+            found.append((at, take(K, at) @ dual))
+        order = np.argsort(np.concatenate([at for at, _ in found]))
+        values = take(concatenated([A for _, A in found]), order)
+        positions = self.slots.positions[alone]
+        w = np.ones(len(alone)) if roots is None else host(take(roots, alone))[:, 0] ** 2
+        same = (positions[:, None] == positions) * w
+        return like(same / same.sum(axis=1, keepdims=True), values) @ values
 
 
 class LazyParts(Sequence[Part]):

@@ -47,6 +47,10 @@ class SlotGram:
         self.reduction = Reduction.of(self.weights, self.intercept, K, self.slots.positions)
         return self.reduction.reduce_gram(K)
 
+    def rows(self, index: np.ndarray) -> Array:
+        """Return the rows `index` of the Gram matrix, neither weighted nor centred."""
+        return self.kernel.gram(self.X).some_columns(index).T
+
     def project(self, A: Items, prior: bool) -> tuple[Array, Array | None, Slots]:
         """Return centred kernel values, prior variances if `prior`, and slots of new inputs.
 
