@@ -17,8 +17,8 @@ from mercer import ConformalSets, KernelDependencyCV
 from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+from mercer.sets.forms import contain, size
 from mercer.sets.radii import JackknifeRadii
-from mercer.sets.shapes import contain, size
 from mercer.sets.weights import weighted_quantile
 
 from .report import Report

@@ -189,6 +189,7 @@ def table_cells() -> list[Cell]:
     """Return each combination of prediction sets and data in the table."""
     return [
         *_ball_cells(),
+        *_ellipsoid_cells(),
         *_band_cells(),
         *_list_cells(),
         *_wrapper_cells(),
@@ -231,6 +232,22 @@ def _ball_cells() -> list[Cell]:
         Cell("balls, jackknife+, local kernel", vectors, _sets(LOCAL, plus)),
         Cell("balls, jackknife+, local kernel, median", vectors,
              _sets(KernelDependency(Local(width=1.0)), plus), False),
+    ]  # fmt: skip
+
+
+def _ellipsoid_cells() -> list[Cell]:
+    """Return the table rows on ellipsoids around vectors."""
+    around = {"kind": "ellipsoid"}
+    return [
+        Cell("ellipsoids, split", vectors, _sets(GIVEN, **around)),
+        Cell("ellipsoids, split, by subject", subjects, _sets(GIVEN, **around)),
+        Cell("ellipsoids, split, by category", vectors, _sets(GIVEN, by=_positive, **around)),
+        Cell("ellipsoids, split, shift", vectors, _sets(GIVEN, shift=_equal_weights, **around)),
+        Cell("ellipsoids, split, posterior scale", vectors,
+             _sets(GIVEN, scale="posterior", **around)),
+        Cell("ellipsoids, split, residual scale", subjects,
+             _sets(GIVEN, scale="residual", **around), sizes=SIZES[1:2]),
+        Cell("ellipsoids around ridge regression", curves, _sets(Ridge(), **around)),
     ]  # fmt: skip
 
 

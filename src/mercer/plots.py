@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._base.arrays import Items, count, host
 from ._base.errors import require
 from .estimators import KernelDependencyCV
-from .sets import Ball, Band
+from .sets import Ball, Band, Ellipsoid
 
 Axes = Any
 """Matplotlib's axes; matplotlib is an extra, imported when first used."""
@@ -293,6 +293,55 @@ def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray |
         axes.fill_between(t, band.lower, band.upper, alpha=0.25, label="band")
     if truth is not None:
         axes.plot(t, truth, color="0.4", linestyle="--", label="truth")
+    axes.legend(fontsize=8)
+    return axes
+
+
+def ellipsoid(
+    a_set: Ellipsoid,
+    outputs: tuple[Any, Any] = (0, 1),
+    truth: Items | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the projection of an ellipsoid on two values of an output.
+
+    Parameters
+    ----------
+    a_set : Ellipsoid
+        A set of `ConformalSets(kind="ellipsoid")`.
+    outputs : tuple, default=(0, 1)
+        The two values, by position in a flat output or by name.
+    truth : array, default=None
+        The true output.
+    ax : matplotlib axes, default=None
+        Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer.sets import Ellipsoid
+    >>> some = Ellipsoid(np.zeros(2), np.diag([2.0, 1.0]), 1.0, ("food", "rent"))
+    >>> plots.ellipsoid(some).get_xlabel()
+    'food'
+    """
+    if not np.isfinite(a_set.radius) or a_set.radius < 0:
+        raise ValueError(
+            "this ellipsoid holds every output or none, which is nothing to draw: calibrate on "
+            "more groups, ask for a lower coverage, or give other values."
+        )
+    axes, shadow = _axes(ax), a_set.projection(*outputs)
+    axes.plot(*a_set.outline(*outputs).T, label="set")
+    axes.plot(*shadow.center, "+", color="0.3", label="predicted")
+    if truth is not None:
+        pairs = dict(zip(a_set.names or (), range(len(a_set.root)), strict=False))
+        flat = np.reshape(truth, -1)
+        axes.plot(*(flat[pairs.get(name, name)] for name in outputs), "o", label="truth")
+    names = shadow.names or tuple(f"value {output}" for output in outputs)
+    axes.set_xlabel(str(names[0]))
+    axes.set_ylabel(str(names[1]))
     axes.legend(fontsize=8)
     return axes
 

@@ -7,10 +7,12 @@ from left-out predictions (jackknife+). A certificate states the coverage that i
 
 from .certificate import Certificate
 from .conformal import ConformalSets
+from .ellipsoids import Ellipsoid, Ellipsoids
+from .forms import set_columns
 from .left_out import LeftOutSets, RecordSets
-from .shapes import Ball, Band, Bands, set_columns
+from .shapes import Ball, Band, Bands
 
 __all__ = [
-    "Ball", "Band", "Bands", "Certificate", "ConformalSets", "LeftOutSets", "RecordSets",
-    "set_columns",
+    "Ball", "Band", "Bands", "Certificate", "ConformalSets", "Ellipsoid", "Ellipsoids",
+    "LeftOutSets", "RecordSets", "set_columns",
 ]  # fmt: skip

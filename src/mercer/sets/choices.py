@@ -12,12 +12,12 @@ from .._base.arrays import Items
 from .._base.parameters import one_of
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore, RankedScore
-from .scores import BallScore, BandScore, Score
+from .scores import BallScore, BandScore, EllipsoidScore, Score
 from .views import RankedView, View
 
 ALLOWED = {
     "calibration": ("split", "jackknife+"),
-    "kind": ("auto", "candidates", "ball", "band", "intervals"),
+    "kind": ("auto", "candidates", "ball", "ellipsoid", "band", "intervals"),
     "scale": ("auto", "flat", "posterior", "residual"),
 }
 """The allowed values of the parameters of `ConformalSets`."""
@@ -42,6 +42,8 @@ def check_parameters(sets: Any) -> None:
         raise ValueError(f"{given[0]}= and {given[1]}= do not go together: give one of them.")
     if given and sets.calibration != "split":
         raise ValueError(f'{given[0]} needs calibration="split".')
+    if sets.kind == "ellipsoid" and sets.calibration != "split":
+        raise ValueError('kind="ellipsoid" needs calibration="split".')
 
 
 def _check_model(model: Any, calibration: str) -> None:
@@ -77,7 +79,7 @@ def require_groups(coverage: float, groups: int) -> None:
 def score_for_kind(
     view: View, kind: str, candidates: Items | None, labels: np.ndarray | None = None
 ) -> Score:
-    """Return the score whose sets are "auto", "candidates", "ball", "band" or "intervals".
+    """Return the score of a kind of sets, one of those that `ConformalSets` has.
 
     Parameters
     ----------
@@ -104,4 +106,6 @@ def score_for_kind(
         )
     if kind == "ball":
         return BallScore.of(kernel, view.outputs_)
+    if kind == "ellipsoid":
+        return EllipsoidScore.of(kernel, view.outputs_)
     return BandScore.of(kernel, view.outputs_, joint=kind == "band")

@@ -23,12 +23,19 @@ from .certificate import (
     pool_certificate,
 )
 from .choices import check_parameters, score_for_kind
+from .covariances import CovarianceScale, covariance_scale
+from .forms import contain, in_output_form, size
 from .lists import CandidateScore, ListScore, label_positions
 from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
-from .scales import PosteriorScale, ResidualScale, left_out_errors, residual_scale
-from .scores import AroundScore, BandScore
-from .shapes import contain, in_output_form, size
+from .scales import (
+    PosteriorScale,
+    ResidualScale,
+    left_out_errors,
+    left_out_residuals,
+    residual_scale,
+)
+from .scores import AroundScore, BandScore, EllipsoidScore
 from .views import (
     RankedView,
     checked_outputs,
@@ -57,10 +64,10 @@ class ConformalSets(FromFile, BaseEstimator):
         from all of it and calibrates on left-out predictions, which are available in closed form
         for every group. It reaches about `coverage`; the proven level is 1 - 2 (1 - coverage) if
         everything was given before the data were seen, and otherwise none.
-    kind : {"auto", "candidates", "ball", "band", "intervals"}, default="auto"
-        "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
-        prediction; "intervals" for one interval for each value of an output; "auto" is "ball" if
-        the output kernel gives the prediction directly, else "candidates".
+    kind : {"auto", "candidates", "ball", "ellipsoid", "band", "intervals"}, default="auto"
+        "candidates" for a list of outputs; "ball", "ellipsoid" and "band" for vectors and curves,
+        around the prediction; "intervals" for one interval for each value of an output; "auto" is
+        "ball" if the output kernel gives the prediction directly, else "candidates".
     candidates : sequence, default=None
         The pool of outputs that may be in a set. None for all outputs where there are few
         (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
@@ -75,7 +82,10 @@ class ConformalSets(FromFile, BaseEstimator):
         width at every location. Two more adapt to the input: the radii of "posterior" are
         proportional to the posterior standard deviation of an output, those of "residual" to the
         size of residuals that a ridge model of left-out residuals expects. With jackknife+
-        "posterior" has a proven level if everything was given; "residual" has not.
+        "posterior" has a proven level if everything was given; "residual" has not. The shape of
+        ellipsoids is the covariance of left-out residuals with "flat"; "posterior" adds the
+        posterior covariance at the input; with "residual" a forest learns the covariance at each
+        input; "auto" takes the smallest ellipsoids.
     by : callable or "class", default=None
         Categories that are calibrated separately (Mondrian sets): a function that returns a
         category for each input, or "class", for lists that hold each single output of the pool
@@ -267,6 +277,7 @@ class ConformalSets(FromFile, BaseEstimator):
         self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)
         scale, fitted = self._scale(lambda: points, X, y, labels), model.fitted_
+        assert not isinstance(scale, CovarianceScale)  # `check_parameters` refuses it
         unit = None if scale is None else scale.at_left_out(fitted, X)
         scores = self.score_.scores(points, model.outputs_, unit)
         weights = row_weights(fitted.problem.left_out_labels)
@@ -300,7 +311,7 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _scale(
         self, points: Callable[[], Any], X: Items, y: Items, labels: np.ndarray
-    ) -> PosteriorScale | ResidualScale | None:
+    ) -> PosteriorScale | ResidualScale | CovarianceScale | None:
         """Return the scale of radii, a function of inputs; None if all inputs have one radius.
 
         Parameters
@@ -315,12 +326,15 @@ class ConformalSets(FromFile, BaseEstimator):
             if name in ("posterior", "residual"):
                 raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
             return None
+        own = np.unique(labels, return_inverse=True)[1]
+        if isinstance(score, EllipsoidScore):
+            residuals = left_out_residuals(clone(self.model), view, score, X, y, own)
+            return covariance_scale(view, name, residuals, X, own, self.level_)
         if name == "posterior":
             if isinstance(view.predictor, RidgeEstimator):
                 view.predictor.keep_posterior()  # or sets of loaded models would lack the variance
             return PosteriorScale(view, isinstance(score, BandScore))
         if name == "residual":
-            own = np.unique(labels, return_inverse=True)[1]
             errors = left_out_errors(clone(self.model), view, score, X, y, own)
             typical = score.typical_errors(points(), view.outputs_)
             return residual_scale(view, errors, X, own, self.level_, typical)
@@ -394,10 +408,13 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError(
                 f"{name}= is for sets that were fitted with {name}=: pass it to fit too."
             )
-        radii = self.radii_.at(X)
-        if self.scale_ is not None:  # one radius or unit for an output, or one for each location
-            radii = (radii.T * self.scale_.at(X).T).T
-        return in_output_form(self.score_.sets(self.view_.embed(X), radii), self.view_.model)
+        points, radii = self.view_.embed(X), self.radii_.at(X)
+        if self.scale_ is None:
+            found = self.score_.sets(points, radii)
+        else:
+            assert isinstance(self.score_, AroundScore)
+            found = self.score_.sets_of_unit(points, radii, self.scale_.at(X))
+        return in_output_form(found, self.view_.model)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None

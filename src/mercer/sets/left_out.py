@@ -17,9 +17,9 @@ from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel
 from .choices import checked_fraction, require_groups
+from .forms import in_output_form
 from .lists import CandidateScore
 from .scores import BandScore
-from .shapes import in_output_form
 from .weights import column_quantiles, row_weights
 
 

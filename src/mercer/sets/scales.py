@@ -180,7 +180,7 @@ def residual_scale(
     for power in POWERS if np.ptp(typical) > 0 else (0.0,):
         shape = np.asarray(typical**power)
         largest, rooted = _max_and_rms(errors, shape)
-        width = shape.mean() * _smoothed_quantile(largest, weights, level)
+        width = shape.mean() * smoothed_quantile(largest, weights, level)
         trials.append((width, ResidualScale(view, shape)))
         if kernel is not None and kernel.pairwise:
             continue  # sizes cannot be learnt without inputs
@@ -189,9 +189,7 @@ def residual_scale(
         expected = host(model.loo_predict())
         exponent = _best_exponent(largest, expected, weights, level)
         factors = np.exp(exponent * expected)
-        width = (
-            shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
-        )
+        width = shape.mean() * factors.mean() * smoothed_quantile(largest / factors, weights, level)
         margin = 1.0 + NARROWING / len(np.unique(labels))
         trials.append((margin * width, ResidualScale(view, shape, model, exponent)))
     return min(trials, key=lambda trial: trial[0])[1]
@@ -216,7 +214,7 @@ def _best_exponent(
     return float(EXPONENTS[int(np.argmin(losses))])
 
 
-def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
+def smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
     """Return the geometric mean of three weighted quantiles at and near a level."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
@@ -235,13 +233,25 @@ def left_out_errors(
 ) -> np.ndarray:
     """Return the errors of left-out predictions of the training pairs (X, y), by `score.errors`.
 
+    The arguments are those of `left_out_residuals`.
+    """
+    if isinstance(view.predictor, LeftOutPoints):
+        return score.errors(view.predictor.loo_embed(), view.outputs_)
+    errors = np.abs(left_out_residuals(model, view, score, X, y, labels))
+    return errors if isinstance(score, BandScore) else np.linalg.norm(errors, axis=1)
+
+
+def left_out_residuals(
+    model: Any, view: ModelView, score: AroundScore, X: Items, y: Items, labels: np.ndarray
+) -> np.ndarray:
+    """Return outputs minus left-out predictions of the training pairs (X, y), (pairs, locations).
+
     Models without left-out predictions are fitted again on folds; `model` is not fitted.
     """
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     if isinstance(view.predictor, LeftOutPoints):
-        return score.errors(view.predictor.loo_embed(), view.outputs_)
+        return score.residuals(view.predictor.loo_embed(), view.outputs_)
     folds = PredefinedSplit(fold_numbers(labels, FOLDS))
     predicted = host(cross_val_predict(model, X, y, cv=folds)).reshape(len(labels), -1)
-    errors = np.abs(host(view.outputs_).reshape(predicted.shape) - predicted)
-    return errors if isinstance(score, BandScore) else np.linalg.norm(errors, axis=1)
+    return host(view.outputs_).reshape(predicted.shape) - predicted

@@ -16,6 +16,7 @@ from .._base.arrays import Items, host, like
 from ..decoders import Direct
 from ..embedding import Embedding
 from ..kernels import Kernel
+from .ellipsoids import Ellipsoid, Ellipsoids, mahalanobis
 from .shapes import Ball, Bands
 
 
@@ -101,6 +102,14 @@ class AroundScore(Score):
         """Return the points as outputs, without using the model's decoder."""
         return host(self.direct.decode(points))
 
+    def residuals(self, points: Embedding, y: Items) -> np.ndarray:
+        """Return outputs minus predictions, (outputs, locations)."""
+        return (host(y) - self.predictions(points)).reshape(len(points), -1)
+
+    def sets_of_unit(self, points: Embedding, radii: np.ndarray, unit: np.ndarray) -> Sequence:
+        """Return the sets whose radii are in units: one for each point, or for each location."""
+        return self.sets(points, (radii.T * unit.T).T)
+
 
 @dataclass(frozen=True)
 class BallScore(AroundScore):
@@ -131,10 +140,6 @@ class BandScore(AroundScore):
     The locations of an output are counted as one axis, whatever the shape of the output.
     """
 
-    def residuals(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return outputs minus predictions, (outputs, locations)."""
-        return (host(y) - self.predictions(points)).reshape(len(points), -1)
-
     def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
         """Return the standard deviation of residuals at each location; ones for intervals."""
         residuals = self.residuals(points, y)
@@ -160,3 +165,21 @@ class BandScore(AroundScore):
         shape = len(middle), middle[0].size
         half = np.broadcast_to(radii.reshape(len(middle), -1), shape).reshape(middle.shape)
         return Bands(middle - half, middle + half)
+
+
+@dataclass(frozen=True)
+class EllipsoidScore(AroundScore):
+    """The Mahalanobis length of residuals; its sets are ellipsoids around the predictions.
+
+    The unit of an input is the lower triangular root of its shape matrix.
+    """
+
+    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
+        """Return ‖L⁻¹(y - g(x))‖ for the root L of each input, given by `unit`."""
+        assert unit is not None
+        return mahalanobis(unit, self.residuals(points, y))
+
+    def sets_of_unit(self, points: Embedding, radii: np.ndarray, unit: np.ndarray) -> Ellipsoids:
+        """Return an ellipsoid of the given radius and root around each prediction."""
+        triples = zip(self.predictions(points), unit, radii, strict=True)
+        return Ellipsoids([Ellipsoid(c, root, float(radius)) for c, root, radius in triples])

@@ -1,16 +1,15 @@
-"""Prediction sets as users see them: lists, balls and bands."""
+"""Prediction sets as users see them: balls and bands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, host, one
+from .._base.arrays import Array, host
 from ..kernels import Kernel
-from ..spaces import Space
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Ball:
     kernel: Kernel = field(repr=False)
 
     def __contains__(self, y: Any) -> bool:
-        pair = np.stack([np.asarray(self.center), _as_shape(y, np.shape(self.center))])
+        pair = np.stack([np.asarray(self.center), as_shape(y, np.shape(self.center))])
         F = host(self.kernel.features(self.kernel.as_outputs(pair)))
         return bool(np.linalg.norm(F[0] - F[1]) <= self.radius)
 
@@ -56,7 +55,7 @@ class Band:
     upper: np.ndarray
 
     def __contains__(self, y: Any) -> bool:
-        y = _as_shape(y, np.shape(self.lower))
+        y = as_shape(y, np.shape(self.lower))
         return bool(np.all((self.lower <= y) & (y <= self.upper)))
 
     @property
@@ -93,61 +92,9 @@ class Bands(Sequence):
         return kind(self.lower[which], self.upper[which])
 
 
-def size(a_set: list | Ball | Band) -> float:
-    """Return the length of a list, the radius of a ball, or the mean width of a band."""
-    return float(len(a_set)) if isinstance(a_set, list) else a_set.size
-
-
-def in_output_form(sets: Sequence, model: Any) -> Sequence:
-    """Convert the outputs in sets to the type and shape of the outputs that the model predicts."""
-    if isinstance(sets, Bands):
-        return Bands(host(model._restored(sets.lower)), host(model._restored(sets.upper)))
-    if len(sets) and isinstance(sets[0], Ball):
-        return [replace(ball, center=model._one_restored(ball.center)) for ball in sets]
-    return [[model._one_restored(y) for y in some] for some in sets]
-
-
-def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
-    """Return whether sets[i] contains the output y[i], for each i."""
-    if isinstance(sets[0], list):
-        keys = space.keys
-        return np.array([key in keys(some) for key, some in zip(keys(y), sets, strict=True)])
-    return np.array([host(one(y, i)) in some for i, some in enumerate(sets)])
-
-
-def _as_shape(y: Any, shape: tuple) -> np.ndarray:
+def as_shape(y: Any, shape: tuple) -> np.ndarray:
     """Return an output as an array; raise an error unless it has the expected shape."""
     y = np.asarray(y)
     if y.shape != shape:
         raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")
     return y
-
-
-def set_columns(sets: Sequence, names: Sequence[Any]) -> dict[str, Any]:
-    """Return sets as table columns: lower and upper ends of bands, or lists and their lengths.
-
-    Parameters
-    ----------
-    sets
-        What `LeftOutSets` or `ConformalSets` predict.
-    names
-        The names of the output columns; one for each value of an output where sets are bands.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.sets import Bands, set_columns
-    >>> list(set_columns(Bands(np.zeros((3, 1)), np.ones((3, 1))), ["price"]))
-    ['price lower', 'price upper']
-    """
-    if isinstance(sets, Bands):
-        lower, upper = (np.reshape(A, (len(sets), -1)) for A in (sets.lower, sets.upper))
-        if lower.shape[1] != len(names):
-            names = [f"{names[0]} {j + 1}" for j in range(lower.shape[1])]
-        columns: dict[str, Any] = {}
-        for name, low, high in zip(names, lower.T, upper.T, strict=True):
-            columns |= {f"{name} lower": low, f"{name} upper": high}
-        return columns
-    if not isinstance(sets[0], list):
-        raise TypeError('balls cannot be written as columns: use kind="band".')
-    return {f"{names[0]} set": list(sets), f"{names[0]} number": [len(some) for some in sets]}
