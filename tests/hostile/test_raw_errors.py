@@ -6,7 +6,15 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer import Blend, ConformalSets, ForestDependency, KernelDependency, KernelDependencyCV
+import mercer
+from mercer import (
+    AutoDependency,
+    Blend,
+    ConformalSets,
+    ForestDependency,
+    KernelDependency,
+    KernelDependencyCV,
+)
 from mercer.features import Nystroem
 from mercer.kernels import (
     RBF,
@@ -153,3 +161,23 @@ def test_a_custom_kernel_of_vectors_that_gets_lists_says_so(function, pairs):
         with pytest.raises(TypeError, match="items that are lists .* For vectors pass an array"):
             KernelDependency(kernel).fit(X.tolist(), y)
         KernelDependency(kernel).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelDependency(), ForestDependency(n_trees=2), AutoDependency()]
+)
+def test_predict_proba_says_why_there_are_no_probabilities(model):
+    with pytest.raises(AttributeError, match=f"this {type(model).__name__} is not fitted"):
+        model.predict_proba([[0.0]])
+    if not isinstance(model, AutoDependency):
+        model.fit(np.arange(12.0)[:, None], np.arange(12.0))
+        with pytest.raises(AttributeError, match="predict_proba is for classes and label sets"):
+            model.predict_proba([[0.0]])
+        assert not hasattr(model, "predict_proba")
+
+
+def test_a_loaded_model_names_no_attribute_that_was_not_saved(pairs, tmp_path):
+    loaded = mercer.load(mercer.save(KernelDependency().fit(*pairs), tmp_path / "model"))
+    for ask in (lambda: loaded.explain(pairs[0]), loaded.loo_predict):
+        with pytest.raises(AttributeError, match=r"^a saved model does without [^_]*$"):
+            ask()

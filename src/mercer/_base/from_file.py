@@ -111,8 +111,12 @@ class Reducible:
             """Raise the error for an attribute that a file leaves out."""
             if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
                 raise NotSaved(
-                    f"{name} is not available: a saved {type(self).__name__} does without "
-                    f"{self.dropped[name]}, which no prediction needs. Use the model before it "
-                    "is saved, or fit it again."
+                    f"a saved model does without {self.dropped[name]}, which this needs but no "
+                    "prediction does. Use the model before it is saved, or fit it again."
                 )
-            return object.__getattribute__(self, name)  # says why: it may be a property's error
+            try:
+                return object.__getattribute__(self, name)  # it may be a property's error
+            except AttributeError as error:
+                if isinstance(error.__cause__, AttributeError):
+                    raise error.__cause__ from None  # the reason why scikit-learn hides a method
+                raise

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
 from ..decoders import Borda
-from ..estimators.probabilities import has_classes
+from ..estimators.probabilities import offers_probabilities
 from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
 from ..sets import LeftOutSets, RecordSets
 from ..sets.views import ModelView, SupportsSets
@@ -195,7 +195,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         has_columns = len(self.outputs_.columns_) > 1  # columns of 0 and 1, under the labels' names
         return np.array([self.outputs_.columns_[j] for j in classes]) if has_columns else classes
 
-    @available_if(lambda self: has_classes(self.best_estimator_))
+    @available_if(lambda self: offers_probabilities(vars(self).get("best_estimator_", self)))
     def predict_proba(self, X: Items) -> np.ndarray:
         """Predict the probability of each class, or of each label independently.
 

@@ -13,7 +13,7 @@ from .._base.arrays import Items, copy_data
 from .._base.from_file import guarded
 from ..embedding import Embedding
 from .base import StructuredEstimator
-from .probabilities import Probabilities, has_classes, sorted_classes
+from .probabilities import Probabilities, has_classes, offers_probabilities, sorted_classes
 
 
 class LeftOutPoints(StructuredEstimator):
@@ -74,7 +74,7 @@ class LeftOutPoints(StructuredEstimator):
             self.probabilities_ = made.fit(self.loo_embed(), self.outputs_)
         return self.probabilities_
 
-    @available_if(has_classes)
+    @available_if(offers_probabilities)
     @guarded
     def predict_proba(self, X: Items) -> np.ndarray:
         """Return the probability of every class, or of every label by itself.

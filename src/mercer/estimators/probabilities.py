@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from .._base.arrays import Items, dense, exact_array, host, object_array
 from ..embedding import Embedding
@@ -123,6 +124,21 @@ def has_classes(model: Any) -> bool:
     """Return whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
     return kernel is not None and names_classes(kernel)
+
+
+def offers_probabilities(model: Any) -> bool:
+    """Return True if a model can predict class probabilities; else raise an error that says why."""
+    if not any(name.endswith("_") for name in vars(model)):
+        raise NotFittedError(
+            f"this {type(model).__name__} is not fitted: predict_proba is for fitted models of "
+            "classes and label sets."
+        )
+    if not has_classes(model):
+        raise AttributeError(
+            "predict_proba is for classes and label sets, which the outputs of this model are "
+            "not: use mercer.sets.ConformalSets for prediction sets, or predict_top for scores."
+        )
+    return True
 
 
 def names_classes(kernel: Kernel) -> bool:
