@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 
 import mercer
 from mercer import (
@@ -15,6 +16,7 @@ from mercer import (
     KernelDependency,
     KernelDependencyCV,
 )
+from mercer._base.arrays import is_batch
 from mercer.features import Nystroem
 from mercer.kernels import (
     RBF,
@@ -181,3 +183,29 @@ def test_a_loaded_model_names_no_attribute_that_was_not_saved(pairs, tmp_path):
     for ask in (lambda: loaded.explain(pairs[0]), loaded.loo_predict):
         with pytest.raises(AttributeError, match=r"^a saved model does without [^_]*$"):
             ask()
+
+
+@pytest.mark.parametrize("name", ["points_", "outputs_", "input_kernel_", "output_kernel_"])
+@pytest.mark.parametrize("value", [3, "x", []], ids=str)
+def test_a_model_with_changed_attributes_is_not_saved(name, value, pairs, tmp_path):
+    model = KernelDependency().fit(*pairs)
+    setattr(model, name, value)
+    with pytest.raises(ValueError, match=r"cannot be saved, because something that fit has set"):
+        mercer.save(model, tmp_path / "model")
+
+
+def test_a_model_that_lacks_an_attribute_is_not_saved(pairs, tmp_path):
+    model = KernelDependency().fit(*pairs)
+    del model.points_
+    with pytest.raises(ValueError, match="changed or removed.* Fit it again"):
+        mercer.save(model, tmp_path / "model")
+
+
+def test_sets_around_a_regressor_of_another_library_are_not_saved(pairs, tmp_path):
+    sets = ConformalSets(Ridge()).fit(*pairs)
+    with pytest.raises(TypeError, match="ConformalSets.model is Ridge.* saved with joblib"):
+        mercer.save(sets, tmp_path / "sets")
+
+
+def test_a_text_is_no_batch():
+    assert not is_batch("abc") and not is_batch(b"abc") and is_batch(["abc"])

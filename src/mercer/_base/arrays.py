@@ -55,7 +55,9 @@ def refuse_masked(A: Items, name: str) -> None:
 
 
 def is_batch(A: Any) -> bool:
-    """Return whether a value is a batch of items, such as an array or a sequence."""
+    """Return whether a value is a batch of items, such as an array or a list, and not one text."""
+    if isinstance(A, str | bytes):
+        return False
     shape = getattr(A, "shape", None)
     if shape is not None:
         return len(shape) > 0

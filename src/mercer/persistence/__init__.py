@@ -23,7 +23,7 @@ from .._base.files import replacing
 from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
 from .parts import part_name, register
 from .reader import Reader
-from .writer import Writer
+from .writer import CannotSave, Writer
 
 __all__ = ["FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
 
@@ -83,7 +83,15 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
 
         model = with_posterior(model)
     writer = Writer()
-    root = writer.write(model, type(model).__name__)
+    try:
+        root = writer.write(model, type(model).__name__)
+    except (CannotSave, ValueError, MemoryError):
+        raise
+    except Exception as problem:
+        raise ValueError(
+            f"{type(model).__name__} cannot be saved, because something that fit has set was "
+            f"changed or removed ({type(problem).__name__}: {problem!s:.200}). Fit it again."
+        ) from problem
     with replacing(path) as draft:
         write_archive(draft, root, writer.arrays)
         _check_saved(draft, path, writer.networks)

@@ -22,6 +22,10 @@ from .parts import part_name
 from .reader import INTEGER_BITS
 
 
+class CannotSave(TypeError):
+    """Error for a value that a model file cannot hold."""
+
+
 class Writer:
     """A writer that converts a model into a JSON tree and a list of arrays.
 
@@ -99,7 +103,7 @@ class Writer:
             items = [self.write(v, f"{path}[{i}]") for i, v in enumerate(value.ravel())]
             return {"objects": [list(value.shape), items]}
         if value.dtype.kind not in "biufcSUmM":
-            raise TypeError(_cannot_save(path, value))
+            raise CannotSave(_cannot_save(path, value))
         self.arrays.append(np.asarray(value))
         return {"array": len(self.arrays) - 1}
 
@@ -119,7 +123,7 @@ class Writer:
         name = part_name(type(value))
         contents = isinstance(value, type | tuple | list)  # which are not attributes
         if name is None or contents:
-            raise TypeError(_cannot_save(path, value))
+            raise CannotSave(_cannot_save(path, value))
         state = _saved_attributes(
             value.without_training_data()
             if isinstance(value, Reducible)
@@ -157,6 +161,12 @@ def _cannot_save(path: str, value: Any) -> str:
         "Use a kernel, operator or decoder of mercer's in its place, or keep the model in this "
         "process."
     )
+    if hasattr(value, "predict") and not isinstance(value, type):
+        way_out = (
+            "A regressor or classifier of another library stays in this process, or is saved with "
+            "joblib, which runs code of the file when it loads. Use an estimator of mercer's in "
+            "its place, such as KernelDependency(), for a model file."
+        )
     if path.endswith(".scoring"):
         way_out = (
             "The choice is made already: model.set_params(scoring=None) on the fitted model "
