@@ -148,3 +148,28 @@ def test_blocks_of_threads_have_rows_enough_for_the_sums_of_their_products():
     rows, least = _threads.rows_at_once, _threads.LEAST_ROWS
     assert rows(5000) == rows(100_000) == least
     assert least < rows(300) < rows(1) == _threads.MOST_BLOCK_ROWS
+
+
+INDEX = """
+import os, signal, faiss, numpy as np
+from mercer import KernelDependency
+from mercer.decoders import Candidates
+from mercer.features import Nystroem
+from mercer.kernels import RBF
+faiss.omp_set_num_threads(2)
+X = np.linspace(0, 1, 300)[:, None]
+known = Nystroem(40, random_state=0)
+model = KernelDependency(RBF(0.1), RBF(0.1), output_features=known, decoder=Candidates(index="faiss"))
+expected = model.fit(X, X).predict(X)
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    os._exit(int(not np.array_equal(model.predict(X), expected)))
+print("status", os.waitpid(child, 0)[1])
+"""
+
+
+def test_an_index_is_searched_after_a_fork(ran):
+    pytest.importorskip("faiss")
+    result = ran(INDEX)
+    assert result.stdout == "status 0\n", result.stderr[-2000:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -119,6 +121,16 @@ class FaissIndex:
             at = place[rows]
             scores[rows] = 2.0 * np.einsum("tkd,td->tk", E[at], C[rows]) - norms[at]
         return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than requested
+
+
+def _search_on_one_thread() -> None:
+    """Let faiss use one thread after a fork, because its other threads do not survive it."""
+    if "faiss" in sys.modules:
+        sys.modules["faiss"].omp_set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_search_on_one_thread)
 
 
 def append_column(A: Array, last: Array | float) -> Array:
