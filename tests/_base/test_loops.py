@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import mercer
 from mercer._base.loops import compiled, inlined, parallel
+from mercer.sequences.transduction._key_loops import number_keys
 
 
 def entry(array, index):
@@ -84,3 +86,19 @@ def test_compiled_code_of_an_earlier_version_is_replaced(tmp_path, monkeypatch):
         importlib.invalidate_caches()
         assert importlib.import_module("upgraded_loops").found == 8.0
     assert list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="interrupts itself by a timer")
+def test_an_interrupt_of_a_compiled_function_is_a_keyboard_interrupt():
+    keys = np.random.default_rng(0).integers(0, 50, (4000, 6)).astype(np.uint64)
+    number_keys(keys)
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for delay in np.linspace(3e-3, 6e-3, 30):
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+                signal.setitimer(signal.ITIMER_REAL, float(delay))
+                while True:
+                    number_keys(keys)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, previous)

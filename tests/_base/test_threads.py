@@ -158,8 +158,8 @@ from mercer.features import Nystroem
 from mercer.kernels import RBF
 faiss.omp_set_num_threads(2)
 X = np.linspace(0, 1, 300)[:, None]
-known = Nystroem(40, random_state=0)
-model = KernelDependency(RBF(0.1), RBF(0.1), output_features=known, decoder=Candidates(index="faiss"))
+parts = {"output_features": Nystroem(40, random_state=0), "decoder": Candidates(index="faiss")}
+model = KernelDependency(RBF(0.1), RBF(0.1), **parts)
 expected = model.fit(X, X).predict(X)
 child = os.fork()
 if not child:

@@ -15,6 +15,7 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 from .arrays import blocks
 from .threads import cores, map_in_threads
@@ -46,10 +47,29 @@ class _Cache(FunctionCache):
             return None
 
 
+class _Interruptible(CPUDispatcher):
+    """A compiled function that a Ctrl-C ends with `KeyboardInterrupt`.
+
+    numba calls Python functions without a look at the error that they raise, so that an interrupt
+    there becomes a `SystemError`.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function; raise the interrupt that numba did not see."""
+        try:
+            return super().__call__(*arguments)
+        except SystemError as error:
+            cause: BaseException | None = error
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            raise (cause if isinstance(cause, KeyboardInterrupt) else error) from None
+
+
 def compiled(function: Callable, **options: Any) -> Any:
     """Compile a function on its first call, and cache its code on disk for all processes."""
     dispatcher = _checked(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = _Cache(function)
+    dispatcher.__class__ = _Interruptible
     return dispatcher
 
 
