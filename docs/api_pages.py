@@ -11,12 +11,18 @@ MODULES = {
     "mercer.sets": "sets", "mercer.sources": "sources",
     "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.defaults": "defaults",
     "mercer.datasets": "datasets",
+    "mercer.solvers": "solvers", "mercer.problem": "problem",
     "mercer.plots": "plots", "mercer.tables": "tables", "mercer.testing": "testing",
 }  # fmt: skip
 """The page under reference/ that lists the names of a module."""
 INTERNAL = {
-    "mercer.embedding": ("OrthonormalFrame", "MovedFrame", "SpanFrame", "feature_variance"),
-    "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
+    "mercer.embedding": ("MovedFrame", "SpanFrame", "feature_variance"),
+    "mercer.operators": ("Boxes", "ComponentGram"),
+    "mercer.problem": ("Moments",),
+    "mercer.solvers": (
+        "ConjugateGradient", "LeftOut", "Moments", "NotSupported", "Solution", "Solver", "factor",
+        "route",
+    ),
     "mercer.sources": (
         "Checkpoint", "Expected", "Gathering", "RowBlocks", "is_dask", "mapped", "sample_size",
         "sampled_rows", "sum_moments",

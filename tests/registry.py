@@ -249,6 +249,7 @@ SETTINGS = [
 """Ways through the two estimators, for the contract of estimators."""
 UNLISTED = {
     "spaces.Space": "abstract",
+    "estimators.StructuredEstimator": "abstract",
     "kernels.Kernel": "abstract",
     "kernels.VectorKernel": "abstract",
     "features.FeatureMap": "abstract",

@@ -15,6 +15,11 @@ from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
 from .kernels import Kernel
 
+__all__ = [
+    "Embedding", "Frame", "MovedFrame", "OrthonormalFrame", "PointMap", "SpanFrame",
+    "feature_variance",
+]  # fmt: skip
+
 
 class Frame:
     """Base class of frames: vectors e_j of the output feature space that express points.
@@ -65,7 +70,18 @@ class Frame:
 
 @dataclass(frozen=True)
 class OrthonormalFrame(Frame):
-    """Frame of orthonormal coordinates, which a fitted feature map of the outputs computes."""
+    """Frame of orthonormal coordinates, which a fitted feature map of the outputs computes.
+
+    Examples
+    --------
+    >>> from mercer.embedding import OrthonormalFrame
+    >>> from mercer.features import Explicit
+    >>> from mercer.kernels import Linear
+    >>> Y = [[1.0, 2.0], [3.0, 4.0]]
+    >>> OrthonormalFrame(Explicit().fit(Linear().fit(Y), Y)).evaluate(Y)
+    array([[1., 2.],
+           [3., 4.]])
+    """
 
     map: FeatureMap
     compact: ClassVar[bool] = True

@@ -23,6 +23,13 @@ from .spaces.label_sets import OVERLAPS
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
+__all__ = [
+    "ListAccuracy", "accuracy", "character_error_rate", "edit_distance", "exact_match",
+    "feature_risk", "graph_distance", "hamming_accuracy", "kendall_tau", "kernel_loss",
+    "list_accuracy", "position_accuracy", "rbf_loss", "relative_error", "sample_f1", "spearman_rho",
+    "squared_error", "subset_accuracy", "symbol_accuracy",
+]  # fmt: skip
+
 Score = Any
 """A number; with ``average=False`` an array of one number for each example."""
 

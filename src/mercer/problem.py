@@ -36,6 +36,16 @@ class Side:
         The indices of the items that the feature map is fitted on; None for all.
     fitted
         A feature map that was fitted before; None to fit a clone of `features`.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> side = model.fitted_.problem.inputs
+    >>> side.kernel, side.entries
+    (RBF(length_scale=1.0), 1)
     """
 
     kernel: Kernel
@@ -110,6 +120,16 @@ class Problem:
         The inputs as the user gave them, for decoders that need them.
     gathered
         The moments of a stream (`Gathering`), whose sample is in `inputs` and `outputs`; else None.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> problem = model.fitted_.problem
+    >>> problem.n, problem.total, problem.intercept
+    (3, 3.0, True)
     """
 
     inputs: Side
@@ -196,6 +216,12 @@ class Want:
         Whether the ridges are in units of `Factorization.scale`.
     moves
         Whether left-out models are needed at new inputs too, which takes output coordinates.
+
+    Examples
+    --------
+    >>> from mercer.problem import Want
+    >>> Want([0.1]).single, Want([0.1], left_out=True).single
+    (True, False)
     """
 
     alphas: Sequence[float] = ()
@@ -211,7 +237,14 @@ class Want:
 
 
 def positive_alpha(alpha: Any) -> float:
-    """Return `alpha` as a float; raise ValueError unless it is positive and finite."""
+    """Return `alpha` as a float; raise ValueError unless it is positive and finite.
+
+    Examples
+    --------
+    >>> from mercer.problem import positive_alpha
+    >>> positive_alpha(1)
+    1.0
+    """
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     try:

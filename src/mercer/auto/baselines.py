@@ -17,10 +17,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from .._base.arrays import Items, host
 from .._base.folds import FOLDS, fold_numbers
 from ..embedding import Embedding
-from ..estimators import RegressorDependency
+from ..estimators import RegressorDependency, group_labels
 from ..estimators.choice import calibrated
 from ..estimators.known_targets import known_coordinates
-from ..estimators.pairs import group_labels
 from ..features import Explicit
 from ..kernels import Kernel
 from .inputs import Inputs

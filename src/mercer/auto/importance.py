@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.folds import fold_numbers
-from ..estimators import Blend
-from ..estimators.pairs import group_labels
+from ..estimators import Blend, group_labels
 from ..estimators.probabilities import has_classes
 from .inputs import Inputs
 from .pairs import Pairs

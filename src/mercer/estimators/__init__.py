@@ -1,6 +1,7 @@
 """Estimators: they fit models, choose among them by left-out predictions, and decode outputs."""
 
 from .._base.moved import moved_names
+from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .blend import Blend
 from .boosted import BoostedDependency
 from .forest import ForestDependency
@@ -10,13 +11,15 @@ from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .learn_metric import learn_metric
 from .missing_targets import MissingTargets
+from .pairs import group_labels
 from .train_network import train_network
 from .tune import tune
 
 __all__ = [
     "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
     "KernelDependencyCV", "MissingTargets", "RegressorDependency",
-    "learn_metric", "train_network", "tune",
+    "StructuredEstimator", "group_labels", "learn_metric", "on_fresh_state", "train_network",
+    "tune", "warn_if_constant",
 ]  # fmt: skip
 
 __getattr__ = moved_names(__name__, {"LocalLaw": "mercer.fields"})

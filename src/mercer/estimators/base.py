@@ -392,7 +392,20 @@ def _refuse_repeated_names(columns: list[Any]) -> None:
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:
-    """Warn if all outputs are equal, which is nearly always a mistake."""
+    """Warn if all outputs are equal, which is nearly always a mistake.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from mercer.estimators import warn_if_constant
+    >>> from mercer.kernels import Linear
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     warn_if_constant(Linear(), np.ones((3, 1)))
+    >>> print(found[0].message)
+    all outputs in y are equal: the model can only predict that one.
+    """
     space, xp = kernel.space, namespace(y)
     if space.on_vectors and dtype_name(y) not in ("", "object"):
         equal = bool(xp.all(y == y[:1, ...]))

@@ -111,7 +111,14 @@ def rows_of(items: Items, index: np.ndarray) -> Items:
 
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
-    """Return the group number of each of n examples; 0, …, n - 1 if `groups` is None."""
+    """Return the group number of each of n examples; 0, …, n - 1 if `groups` is None.
+
+    Examples
+    --------
+    >>> from mercer.estimators import group_labels
+    >>> group_labels(["a", "b", "a"], 3)
+    array([0, 1, 0])
+    """
     if groups is None:
         return np.arange(n)
     if isinstance(groups, str) or not is_batch(groups):

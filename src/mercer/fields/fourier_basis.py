@@ -9,7 +9,7 @@ import scipy.fft
 
 from .._base.arrays import Array, is_foreign, namespace, take
 from .._base.threads import cores
-from ..solvers.outputs import Basis
+from ..solvers import Basis
 
 
 class FourierBasis(Basis):

@@ -21,7 +21,7 @@ from .._base.arrays import (
 )
 from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
 from ..problem import Problem
-from ..solvers.outputs import OutputRows
+from ..solvers import OutputRows
 from .shared_on_grids import LandmarkWindows
 
 if TYPE_CHECKING:

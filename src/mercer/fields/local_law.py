@@ -26,14 +26,17 @@ from .._base.folds import fold_numbers
 from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
-from ..estimators.base import StructuredEstimator, on_fresh_state, warn_if_constant
-from ..estimators.choice import ridges_of
-from ..estimators.pairs import group_labels
+from ..estimators import (
+    StructuredEstimator,
+    group_labels,
+    on_fresh_state,
+    warn_if_constant,
+)
 from ..features import Explicit, FeatureMap, Nystroem
 from ..kernels import FieldL2, Kernel, Linear, Matern, as_kernel
-from ..solvers.weights import LeastWeights
-from ..spaces import Fields
-from ..spaces.fields import Grid
+from ..problem import positive_alpha
+from ..solvers import LeastWeights
+from ..spaces import Fields, Grid
 from .law_moments import Law, LawRegression, damping_of
 from .stencil import LocalLawMap, Stencil
 
@@ -175,7 +178,7 @@ class LocalLaw(StructuredEstimator):
 
     def _check_parameters(self) -> None:
         """Raise an error for invalid `alphas`, `fields` or `fit_intercept`."""
-        ridges_of(self)
+        self._given_ridges()
         if not isinstance(self.fields, Fields | None):
             raise ValueError(
                 f"fields must be Fields(...), or None for a grid of spacing one, got "
@@ -277,9 +280,18 @@ class LocalLaw(StructuredEstimator):
 
     def _ridges(self, windows: int) -> list[float]:
         """Return the ridges to choose from, given the number of windows."""
+        given = self._given_ridges()
+        return [float(alpha) * windows for alpha in WINDOW_RIDGES] if given is None else given
+
+    def _given_ridges(self) -> list[float] | None:
+        """Return the ridges `alphas` as numbers; None for "auto"."""
         if isinstance(self.alphas, str):
-            return [float(alpha) * windows for alpha in WINDOW_RIDGES]
-        return list(ridges_of(self))
+            if self.alphas != "auto":
+                raise ValueError(f'alphas must be numbers or "auto", got {self.alphas!r}.')
+            return None
+        if np.size(self.alphas) == 0:
+            raise ValueError("alphas is empty: give at least one ridge.")
+        return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
 
     def _require_finite(self, finite: bool) -> None:
         """Raise an error unless `finite`, whether predicted fields are finite, is True."""

@@ -10,7 +10,7 @@ from scipy.interpolate import make_smoothing_spline
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._base.arrays import Array, Items
-from ..spaces.curve_grids import as_grid, interpolate
+from ..spaces import as_grid, interpolate
 
 SPLINE_POINTS = 5
 """The smallest number of points of a smoothing spline."""

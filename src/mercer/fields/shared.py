@@ -13,14 +13,17 @@ from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
 from ..kernels import FieldL2, Kernel, as_kernel
-from ..kernels.distances import SCALE_SAMPLE
-from ..operators import BlockGram, CoupledKernel, DenseGram, Slots
-from ..operators.grids import field_grids, proximity
+from ..operators import (
+    BlockGram,
+    CoupledKernel,
+    DenseGram,
+    Slots,
+    field_grids,
+    proximity,
+)
 from ..problem import Problem, Want
-from ..solvers import Cache, Factorization
-from ..solvers.outputs import OutputRows
-from ..spaces import Fields
-from ..spaces.fields import Grid
+from ..solvers import Cache, Factorization, OutputRows
+from ..spaces import Fields, Grid
 from .own_solver import require_own_solver
 from .shared_on_grids import SharedOnGrids, stack_grid_points
 from .shared_solver import factor_shared
@@ -31,6 +34,8 @@ SINGLE = 2**31
 
 Kernel values then have errors of about 1e-6 of the largest; moments are always sums in float64.
 """
+SAMPLED_WINDOWS = 1000
+"""The number of windows that length scales are determined on."""
 OPEN = "auto"
 
 
@@ -161,7 +166,7 @@ class Shared(CoupledKernel):
         self._standardize(inputs.split(counted), inputs)
         self.single_ = False
         on_grids = self.on_grids(inputs, outputs)
-        sample = on_grids.draw_windows(X, SCALE_SAMPLE, seed_offset=1)
+        sample = on_grids.draw_windows(X, SAMPLED_WINDOWS, seed_offset=1)
         self.window_ = clone(as_kernel(self.window)).fit(sample.rows)
         self.position_ = None
         if self.position is not None:

@@ -13,9 +13,7 @@ from sklearn.base import clone
 from .._base.arrays import blocks, is_foreign, namespace
 from ..kernels import Matern
 from ..problem import Problem
-from ..solvers import LeaveOneOut
-from ..solvers.outputs import Cache, OutputRows
-from ..solvers.part import Part
+from ..solvers import Cache, LeaveOneOut, OutputRows, Part
 from ..spaces import Fields
 from .landmark_moments import TrainingWindows, fields_in_memory
 from .window_spectrum import WindowSpectrum

@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, blocks, count, like, namespace, take_columns
 from .._base.memory import ENTRIES
-from ..kernels.distances import squared_distances
-from ..spaces.fields import Grid
+from ..kernels import squared_distances
+from ..spaces import Grid
 from .windows import Windows, interpolated
 
 if TYPE_CHECKING:

@@ -14,10 +14,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import host, like, namespace
 from ..problem import Problem
-from ..solvers.factorization import Factorization
-from ..solvers.input_spectrum import FittedMap
-from ..solvers.outputs import Basis, Cache, OutputRows
-from ..solvers.part import Part
+from ..solvers import Basis, Cache, Factorization, FittedMap, OutputRows, Part
 from .landmark_moments import TrainingWindows
 from .shared_choice import with_chosen_parameters
 from .window_spectrum import LandmarkFieldMap, WindowSpectrum
@@ -64,6 +61,7 @@ def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) ->
 
 def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
     """Return the sum of fitted maps along several channel directions, and the sum of means."""
-    maps: Any = [map for map, _ in fits]
+    maps: Any = [fit.map for fit in fits]
     coef = sum(map.coefficients for map in maps)
-    return LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef), sum(mean for _, mean in fits)
+    map = LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef)
+    return FittedMap(map, sum(fit.mean for fit in fits))

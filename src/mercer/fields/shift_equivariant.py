@@ -13,16 +13,19 @@ from .._base.errors import NotSupported
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
 from ..kernels import RBF, FieldL2, Kernel, as_kernel
-from ..operators import BlockGram, CoupledKernel, Slots
-from ..operators.grids import field_grids
+from ..operators import BlockGram, CoupledKernel, Slots, field_grids
 from ..problem import Problem, Want
-from ..solvers.coupled import fitted_kernel
-from ..solvers.exact_spectrum import ExactSpectrum, InputGram
-from ..solvers.factorization import Factorization
-from ..solvers.input_spectrum import FittedMap
-from ..solvers.outputs import Cache, OutputRows
-from ..solvers.part import Part
-from ..solvers.weights import CoupledMap
+from ..solvers import (
+    Cache,
+    CoupledMap,
+    ExactSpectrum,
+    Factorization,
+    FittedMap,
+    InputGram,
+    OutputRows,
+    Part,
+    fitted_kernel,
+)
 from ..spaces import Fields
 from .fourier_basis import FourierBasis
 from .own_solver import require_own_solver
@@ -195,7 +198,7 @@ def _factor_modes(
         mean = 0.0
         if problem.intercept:  # of the constant mode
             mean = basis.repeat_over_shifts(fits[0][1] / basis.number**0.5)
-        return CoupledMap(kernel, X, C), mean
+        return FittedMap(CoupledMap(kernel, X, C), mean)
 
     return Factorization(problem, kernel, output_rows, parts, basis, join)
 

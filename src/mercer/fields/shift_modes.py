@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 
 from .._base.arrays import Array, Items, blocks, count, namespace, sliced
 from ..kernels import Kernel
-from ..solvers.input_spectrum import DIAGONAL_ITEMS
 from .fourier_basis import FourierBasis, fourier
 from .shifts import Shifts, Steps
+
+DIAGONAL_ITEMS = 16
+"""Kernel matrices of this many inputs are computed at once where only diagonals are needed."""
 
 
 def real_copy(A: Array) -> Array:

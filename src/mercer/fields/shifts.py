@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.arrays import Array, namespace, take_columns
-from ..spaces.fields import Grid
+from ..spaces import Grid
 
 Steps = tuple[int, ...]
 """A shift: the number of grid points along each shifted axis."""

@@ -29,8 +29,7 @@ from .._base.arrays import (
 from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..features import FeatureMap
-from ..spaces import Fields
-from ..spaces.fields import Grid
+from ..spaces import Fields, Grid
 from .windows import Windows, window_offsets
 
 WINDOW_ROWS, DEVICE_ROWS = 2**14, 2**18

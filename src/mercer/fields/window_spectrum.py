@@ -14,10 +14,8 @@ from .._base.arrays import Array, Items, blocks, count, like, namespace, take
 from .._base.linalg import PositiveDefinite, triangular_inverse
 from ..features import FeatureMap
 from ..operators import Slots
-from ..solvers import Part
-from ..solvers.constants import Constants
-from ..solvers.input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
-from ..spaces.fields import Grid
+from ..solvers import Constants, FittedMap, InputSpectrum, Part, ProjectedInputs
+from ..spaces import Grid
 from .landmark_moments import LandmarkMoments, TrainingWindows, fields_in_memory
 from .shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
 
@@ -133,7 +131,7 @@ class WindowSpectrum(InputSpectrum):
         mean: Any = 0.0
         if moments.means is not None:
             mean = self.kernel.output_grid.fill((moments.means @ coef)[None, :, :])[0, :]
-        return LandmarkFieldMap(self.kernel, moments.landmarks, coef), mean
+        return FittedMap(LandmarkFieldMap(self.kernel, moments.landmarks, coef), mean)
 
     @cached_property
     def on_grids(self) -> SharedOnGrids:

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import hash as joblib_hash
 
 from .._base.arrays import Array, like, namespace, take_columns
-from ..spaces.fields import Grid
+from ..spaces import Grid
 
 
 def window_offsets(

@@ -9,6 +9,7 @@ implements one method.
 from .algebra import Product, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
+from .distances import squared_distances
 from .fields import FieldL2
 from .fingerprint import Fingerprint, molecule_graph
 from .function import Function, Precomputed
@@ -46,4 +47,5 @@ __all__ = [
     "ShortestPath", "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences",
     "SubsetTree", "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel",
     "WeightedDegree", "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
+    "squared_distances",
 ]  # fmt: skip

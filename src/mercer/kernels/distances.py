@@ -51,6 +51,13 @@ def squared_distances(A: Array, B: Array) -> Array:
     origin loses no digits. Sparse batches are not shifted, because they would become dense. Pairs
     much nearer to each other than to the typical row lose digits by cancellation and are computed
     again from their differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import squared_distances
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
+    array([[25.,  1.]])
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= FEW_COLUMNS:
         if len(A) * len(B) < THREADED_ENTRIES:

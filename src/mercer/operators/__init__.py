@@ -11,6 +11,7 @@ from .components import ComponentGram, ComponentKernel, Pointwise
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
+from .grids import field_grids, proximity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .learned import ReducedRank, learn_operator
@@ -29,8 +30,8 @@ __all__ = [
     "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree", "FromJoint",
     "Identity", "JointKernel", "Local", "Matrix", "Mixture", "Moments",
     "Operator", "OperatorKernel", "OperatorSum", "Patchwise", "Pointwise", "Positionwise",
-    "ReducedRank", "Separable", "Slots", "as_operator_kernel", "joint",
-    "learn_operator", "mixtures",
+    "ReducedRank", "Separable", "Slots", "as_operator_kernel", "field_grids",
+    "joint", "learn_operator", "mixtures", "proximity",
 ]  # fmt: skip
 
 __getattr__ = moved_names(__name__, {"Shared": "mercer.fields"})

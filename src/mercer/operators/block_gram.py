@@ -25,6 +25,15 @@ class BlockGram:
     ----------
     rows, columns
         The slots of the two batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import CurlFree
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> gram = CurlFree(1.0).fit(X, X).gram(X)
+    >>> gram.rows.size, gram.blocks().shape, (gram @ X).shape
+    (4, (2, 2, 2, 2), (2, 2))
     """
 
     rows: Slots
@@ -116,6 +125,15 @@ class DenseGram(BlockGram):
         The matrix.
     rows, columns : Slots
         The slots of the two batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import DenseGram, Slots
+    >>> gram = DenseGram(np.eye(4), Slots(2, 2), Slots(2, 2))
+    >>> gram @ np.array([[1.0, 2.0], [3.0, 4.0]])
+    array([[1., 2.],
+           [3., 4.]])
     """
 
     def __init__(self, G: Array, rows: Slots, columns: Slots):

@@ -12,7 +12,15 @@ from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
-    """Return Gaussian weights exp(-d² / 2 width²) + floor for squares d²; ones if width is None."""
+    """Return Gaussian weights exp(-d² / 2 width²) + floor for squares d²; ones if width is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import proximity
+    >>> proximity(np.array([0.0, 1.0, 4.0]), width=1.0, floor=0.1).round(2)
+    array([1.1 , 0.71, 0.24])
+    """
     floor = non_negative(floor, "floor")
     if width is None:
         return np.ones_like(squares)
@@ -23,6 +31,13 @@ def field_grids(kernel: Any, shape: Any, width: int) -> tuple[Grid, Grid]:
     """Return the grid of inputs of array shape `shape`, and that of outputs of `width` values.
 
     The parameters `fields`, `output_fields` and `output_shape` of the kernel describe them.
+
+    Examples
+    --------
+    >>> from mercer.operators import Local, field_grids
+    >>> inputs, outputs = field_grids(Local(), shape=(4, 5), width=20)
+    >>> inputs.shape, outputs.shape
+    ((4, 5), (4, 5))
     """
     shape = tuple(int(s) for s in shape)
     given = kernel.output_shape

@@ -90,7 +90,9 @@ class OperatorKernel(BaseEstimator):
         """Return the factorisation of a `Problem` by a solver of the kernel's own; None for none.
 
         `mercer.solvers.factor` calls this method before it tries its own solvers. It is the place
-        for kernels whose structure allows a faster solution.
+        for kernels whose structure allows a faster solution. The problem has checked inputs,
+        weights, an intercept and groups; `mercer.testing.check_solver` checks the factorisation,
+        and docs/extending.md has an example.
         """
         return None
 

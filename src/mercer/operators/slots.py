@@ -24,6 +24,13 @@ class Slots:
         Items, slots of an item, components of a slot.
     live : array or None
         The slots that exist, as positions in the n · width slots; None for all of them.
+
+    Examples
+    --------
+    >>> from mercer.operators import Slots
+    >>> slots = Slots(n=2, width=3)
+    >>> slots.size, slots.owners, slots.positions
+    (6, array([0, 0, 0, 1, 1, 1]), array([0, 1, 2, 0, 1, 2]))
     """
 
     n: int

@@ -13,7 +13,7 @@ from .._base.arrays import Items
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, run_observed
-from ..estimators.pairs import group_labels
+from ..estimators import group_labels
 from ..kernels import Kernel, LocalWindow
 from ..kernels._sequences import restore_container
 from ..operators import OperatorKernel

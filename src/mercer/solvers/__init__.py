@@ -12,15 +12,21 @@ these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direc
 from .._base.errors import NotSupported
 from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
+from .constants import Constants
+from .coupled import fitted_kernel
+from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization, LeftOut, Solution
+from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .left_out import LeaveOneOut
 from .low_rank import ridge
-from .outputs import Cache
+from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .route import SOLVERS, Solver, factor, route
+from .weights import CoupledMap, LeastWeights
 
 __all__ = [
-    "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",
-    "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "Part", "Solution", "Solver", "factor",
-    "ridge", "route",
+    "SOLVERS", "Basis", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Constants",
+    "CoupledMap", "ExactSpectrum", "Factorization", "FittedMap", "InputGram", "InputSpectrum",
+    "LeastWeights", "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "OutputRows", "Part",
+    "ProjectedInputs", "Solution", "Solver", "factor", "fitted_kernel", "ridge", "route",
 ]  # fmt: skip

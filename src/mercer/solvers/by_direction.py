@@ -21,7 +21,7 @@ from ..problem import Problem, Want
 from .coupled import coupled_refusal, factor_slots, fitted_kernel
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization
-from .input_spectrum import DIAGONAL_ITEMS, FittedMap
+from .input_spectrum import DIAGONAL_ITEMS
 from .outputs import Basis, Cache
 from .part import LazyParts, Part
 from .weights import CoupledMap
@@ -112,14 +112,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     parts = LazyParts([partial(_part_of_directions, problem, T, gram) for gram in grams], keep)
     basis = Basis(Q, np.argsort(np.concatenate([gram.columns for gram in grams])))
 
-    def join(fits: list[FittedMap]) -> FittedMap:
-        """Combine the fitted maps along the directions into one map of the kernel."""
-        coef = basis.to_coordinates(basis.join([map.coefficients for map, _ in fits]))
-        mean: Array | float = 0.0
-        if problem.intercept:
-            mean = basis.to_coordinates(basis.join([mean[None, :] for _, mean in fits]))[0, :]
-        return CoupledMap(kernel, problem.inputs.items, coef), mean
-
+    join = partial(CoupledMap.of_directions, kernel, problem.inputs.items, basis)
     return Factorization(problem, kernel, output_rows, parts, basis, join)
 
 

@@ -28,6 +28,14 @@ class Constants:
         √w, the square root of the sample weight of each row; None for ones.
     all_rows
         Whether the rows are those of all training examples, not of a sample of a stream.
+
+    Examples
+    --------
+    >>> from mercer.operators import Slots
+    >>> from mercer.solvers import Constants
+    >>> constants = Constants.by_component(Slots(4, 1), weights=None)
+    >>> constants.count, constants.new_entries
+    (1, array([0.5]))
     """
 
     slots: Slots

@@ -57,7 +57,18 @@ def conjugate_gradient_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
-    """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it."""
+    """Fit the operator-valued kernel of a problem on inputs and output coordinates; return it.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.operators import CurlFree
+    >>> from mercer.solvers import Cache, fitted_kernel
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> problem = KernelDependency(CurlFree(1.0)).fit(X, X).fitted_.problem
+    >>> fitted_kernel(problem, Cache().output_rows(problem)).width_
+    2
+    """
     if problem.kernel.centred_outputs:
         V = output_rows.unweighted(output_rows.rows)  # already centred, without rounding errors
     else:

@@ -15,7 +15,7 @@ from .._base.arrays import Array, Items, count, is_foreign, like, namespace, tak
 from .._base.linalg import adjoint, factor_with_ridge, product, times, triangular_inverse
 from .._base.memory import PLANNED_FRACTION, free_bytes
 from .._base.plan import products_bytes
-from ..features import Explicit, FeatureMap
+from ..features import Explicit
 from ..features.base import Composed
 from ..features.landmarks import KernelExpansion
 from ..operators.slots import Slots
@@ -40,6 +40,17 @@ class InputGram:
     With an intercept, kernel values at new inputs are centred by the mean over the training inputs,
     and `Reduction` centres the training Gram matrix. A kernel with finite features on vectors is
     centred in its features instead: far from the origin its Gram matrix would lose digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import RBF
+    >>> from mercer.solvers import InputGram
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> InputGram(RBF(1.0).fit(X), X, weights=None, intercept=False).reduced_gram().round(2)
+    array([[1.  , 0.61, 0.14],
+           [0.61, 1.  , 0.61],
+           [0.14, 0.61, 1.  ]])
     """
 
     name: ClassVar[str] = "Gram matrix"
@@ -154,13 +165,13 @@ class InputGram:
         factor = factor_with_ridge(self.reduced_gram(), ridge)
         return self.reduction.expand_rows(factor.solve(self.reduction.reduce_rows(T)))
 
-    def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
+    def dual_map(self, coef: Array) -> FittedMap:
         """Return the map x ↦ k(x, X) @ (√w ∘ coef), with sample weights w, and its mean."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
-            return Composed(self.explicit, self.F.T @ coef, self.mean, coef), 0.0
+            return FittedMap(Composed(self.explicit, self.F.T @ coef, self.mean, coef))
         mean = self.means @ coef if self.intercept else 0.0
-        return KernelExpansion(self.kernel, self.X, coef), mean
+        return FittedMap(KernelExpansion(self.kernel, self.X, coef), mean)
 
     def gram_times(self, A: Array) -> Array:
         """Return the training Gram matrix times A; with an intercept, minus column means."""
@@ -210,6 +221,16 @@ class ExactSpectrum(InputSpectrum):
         The Gram matrix of the training inputs, and kernel values at new inputs.
     direct
         Whether a Cholesky factor may replace the eigendecomposition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import RBF
+    >>> from mercer.solvers import ExactSpectrum, InputGram
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> gram = InputGram(RBF(1.0).fit(X), X, weights=None, intercept=False)
+    >>> ExactSpectrum(gram).s.round(2)
+    array([0.21, 0.86, 1.93])
     """
 
     has_gram: ClassVar[bool] = True

@@ -142,6 +142,18 @@ class Factorization:
     References
     ----------
     Proposition 1 of Kadri et al. (2013) states the same solution by an n² × n² inverse.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> found = model.fitted_.factorization
+    >>> [len(list(found.left_out([alpha]))) for alpha in (0.1, 1.0)]
+    [1, 1]
+    >>> found.solve(0.1).points(X).coordinates.shape
+    (3, 1)
     """
 
     problem: Problem

@@ -23,8 +23,31 @@ if TYPE_CHECKING:
 
 DIAGONAL_ITEMS = 16
 """Kernel matrices of this many inputs are computed at once where only diagonals are needed."""
-FittedMap = tuple[FeatureMap, Any]
-"""A fitted map of inputs, and its mean over the training examples; 0.0 without an intercept."""
+
+
+class FittedMap(NamedTuple):
+    """A fitted map of inputs, and its mean over the training examples.
+
+    Attributes
+    ----------
+    map
+        The map from inputs to values along output directions, or to output coordinates.
+    mean
+        Its weighted mean over the training inputs, which the offset of the model replaces by the
+        mean of the outputs; 0.0 without an intercept.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> model = KernelDependency(RBF(1.0)).fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]])
+    >>> (part,) = model.fitted_.factorization.parts
+    >>> part.spectrum.solve(part, 1.0).map.transform([[0.5]]).shape
+    (1, 1)
+    """
+
+    map: FeatureMap
+    mean: Any = 0.0
 
 
 class ProjectedInputs(NamedTuple):
@@ -38,6 +61,16 @@ class ProjectedInputs(NamedTuple):
         The prior variance k(x, x) of each row; None if it was not requested.
     slots
         The input and the output component of each row.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> (part,) = model.fitted_.factorization.parts
+    >>> part.spectrum.project_inputs([[0.5], [1.5]]).Z.shape[0]
+    2
     """
 
     Z: Array
@@ -78,6 +111,16 @@ class InputSpectrum:
         Σw.
     slots
         The example and the output component of each row.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> (part,) = model.fitted_.factorization.parts
+    >>> part.spectrum.size, part.spectrum.total
+    (3, 3.0)
     """
 
     E: Array

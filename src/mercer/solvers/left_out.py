@@ -34,6 +34,17 @@ class LeaveOneOut:
     Rows and residuals are multiplied by the roots of the sample weights. Divided by these roots, a
     residual is Φ(y_i) minus the prediction of the model without the group. The operator B,
     landmarks and length scales are held fixed.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> from mercer.solvers import LeaveOneOut
+    >>> (part,) = model.fitted_.factorization.parts
+    >>> [residuals.shape for residuals in LeaveOneOut(part).path([0.1, 1.0])]
+    [(3, 1), (3, 1)]
     """
 
     def __init__(self, part: Part, groups: np.ndarray | None = None):

@@ -94,7 +94,7 @@ class InputRows:
 
     def linear_map(self, coef: Array) -> FittedMap:
         """Return the map x ↦ u(x) @ coef and its mean over the training inputs."""
-        return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
+        return FittedMap(self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef)
 
 
 class LowRankSpectrum(InputSpectrum):

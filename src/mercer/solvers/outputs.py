@@ -38,6 +38,19 @@ class OutputRows:
         The square roots of the sample weights as a column; None for equal weights.
     frame
         The vectors that the coordinates refer to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import Explicit
+    >>> from mercer.embedding import OrthonormalFrame
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers import OutputRows
+    >>> Y = np.array([[1.0], [3.0]])
+    >>> frame = OrthonormalFrame(Explicit().fit(Linear().fit(Y), Y))
+    >>> OutputRows.centred(Y, weights=None, intercept=True, frame=frame).rows
+    array([[-1.],
+           [ 1.]])
     """
 
     rows: Array
@@ -89,6 +102,14 @@ class Basis:
         The directions as columns in output coordinates; None if they are the coordinates.
     order
         The column of each direction in the concatenated parts; None if they are in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers import Basis
+    >>> turned = Basis(np.array([[0.6, -0.8], [0.8, 0.6]]))
+    >>> turned.to_coordinates(np.array([[1.0, 0.0]]))
+    array([[0.6, 0.8]])
     """
 
     Q: Array | None
@@ -128,7 +149,18 @@ class Basis:
 
 @dataclass
 class Cache:
-    """Results that the trials of a model selection share: output rows and input spectra."""
+    """Results that the trials of a model selection share: output rows and input spectra.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> from mercer.solvers import Cache
+    >>> Cache().output_rows(model.fitted_.problem).rows.shape
+    (3, 1)
+    """
 
     by_coordinates: dict[bool, OutputRows] = field(default_factory=dict)
     current: tuple[Any, Any] = (None, None)

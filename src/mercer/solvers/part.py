@@ -58,6 +58,16 @@ class Part:
         R = (T - EEᵀT) + E [(EᵀT) ∘ d],    1 - H_ij = (1 - N_i² - Σ_p E_ip²) + Σ_p E_ip² d_pj.
 
     If E and N together are a complete basis, both brackets are zero and are not computed.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> (part,) = model.fitted_.factorization.parts
+    >>> part.shape, part.b
+    ((3, 1), array([1.]))
     """
 
     spectrum: InputSpectrum

@@ -95,7 +95,7 @@ class SlotGram:
         if self.intercept:
             means = self.slots.means(self.kernel.gram(self.X).apply(C), self.weights)
             mean = namespace(means).reshape(means, (-1,))
-        return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
+        return FittedMap(CoupledMap(self.kernel, self.X, self.slots.join(C)), mean)
 
     def gram_times(self, A: Array) -> Array:
         """Return the Gram matrix times A; with an intercept, minus the mean of each component."""

@@ -16,7 +16,9 @@ from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .exact_spectrum import InputGram
+from .input_spectrum import FittedMap
 from .left_out import solve_diagonal_blocks
+from .outputs import Basis
 
 
 class DualWeights(FeatureMap):
@@ -129,6 +131,18 @@ class LeastWeights:
         The training outputs.
     sample_weight
         Their sample weights; None for equal weights.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> from mercer.solvers import LeastWeights
+    >>> points = model.embed(X)
+    >>> weights = LeastWeights(points.frame, model.outputs_).weights(X, points.coordinates)
+    >>> bool(abs(weights @ model.outputs_ - points.coordinates).max() < 1e-12)
+    True
     """
 
     frame: Frame
@@ -166,12 +180,45 @@ class NoWeights:
 
 
 class CoupledMap(FeatureMap):
-    """The map g(x) = Σ_j K(x, x_j) c_j of an operator-valued kernel K."""
+    """The map g(x) = Σ_j K(x, x_j) c_j of an operator-valued kernel K.
+
+    Parameters
+    ----------
+    kernel, X
+        The fitted kernel, and the training inputs x_j.
+    coef
+        The coefficients c_j in output coordinates, one row per training input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import CurlFree
+    >>> from mercer.solvers import CoupledMap
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> CoupledMap(CurlFree(1.0).fit(X, X), X, np.eye(2)).transform(X).round(2)
+    array([[1.  , 0.61],
+           [0.  , 1.  ]])
+    """
 
     def __init__(self, kernel: OperatorKernel, X: Items, coef: Array):
         self.kernel = kernel
         self.X = X
         self.coef = coef
+
+    @classmethod
+    def of_directions(
+        cls, kernel: OperatorKernel, X: Items, basis: Basis, fits: list[FittedMap]
+    ) -> FittedMap:
+        """Return the map whose coefficients along output directions are those of fitted maps.
+
+        There is one fitted map for each part of a factorisation with this basis.
+        """
+        coef = basis.to_coordinates(basis.join([map.coefficients for map, _ in fits]))
+        mean: Any = 0.0
+        if not isinstance(fits[0].mean, float):
+            means = [fit.mean[None, :] for fit in fits]
+            mean = basis.to_coordinates(basis.join(means))[0, :]
+        return FittedMap(cls(kernel, X, coef), mean)
 
     def transform(self, A: Items) -> Array:
         """Return the predictions g(a) in output coordinates, one row per input."""

@@ -7,6 +7,7 @@ can also define a default kernel, decoder and metric. Every kernel has a space.
 from .._base.moved import moved_names
 from .base import Opaque, Space
 from .classes import Classes
+from .curve_grids import as_grid, interpolate
 from .curves import Curves
 from .fields import Fields, Grid
 from .graphs import Graphs, Trees
@@ -22,7 +23,7 @@ from .vectors import Vectors
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Grid", "Indices", "LabelSets",
     "Molecules", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space", "Spectra", "Trees",
-    "Vectors",
+    "Vectors", "as_grid", "interpolate",
 ]  # fmt: skip
 
 __getattr__ = moved_names(__name__, {"Resample": "mercer.fields"})

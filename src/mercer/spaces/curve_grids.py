@@ -50,7 +50,14 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
 
 
 def as_grid(grid: Any) -> np.ndarray:
-    """Return grid points as an array; raise an error unless they are finite and increasing."""
+    """Return grid points as an array; raise an error unless they are finite and increasing.
+
+    Examples
+    --------
+    >>> from mercer.spaces import as_grid
+    >>> as_grid([0, 1, 3])
+    array([0., 1., 3.])
+    """
     t = np.asarray(grid, dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
         raise ValueError(f"grid must hold at least 2 finite numbers in a row, got {grid!r:.60}.")
@@ -133,6 +140,13 @@ def interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) -
     """Return curves as rows of values on the grid.
 
     interpolator(grid, t, values) returns the values of one curve on the grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.spaces import interpolate
+    >>> interpolate([([0.0, 2.0], [1.0, 5.0])], np.array([0.0, 1.0]), np.interp, "X")
+    array([[1., 3.]])
     """
     rows = []
     for i, (t, v) in enumerate(as_pairs(A, grid, name)):

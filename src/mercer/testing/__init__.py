@@ -13,8 +13,10 @@ from .estimators import check_stream_learner, check_structured_estimator, same_o
 from .kernels import check_kernel
 from .operators import check_operator, check_operator_kernel
 from .parts import check_decoder, check_feature_map
+from .solvers import check_solver
 
 __all__ = [
     "check_decoder", "check_feature_map", "check_kernel", "check_operator",
-    "check_operator_kernel", "check_stream_learner", "check_structured_estimator", "same_outputs",
+    "check_operator_kernel", "check_solver", "check_stream_learner", "check_structured_estimator",
+    "same_outputs",
 ]  # fmt: skip
