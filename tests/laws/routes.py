@@ -407,6 +407,7 @@ ROUTES = {
     "by direction, local": Route("by direction", "local"),
     "dense": Route("dense", "coupled"),
     "cg": Route("cg", "coupled", replace(ONE, solver=BlockConjugateGradient(1e-13)), PRODUCTS),
+    "moments": Route("moments", "low rank, matrix", ONE, PRODUCTS),
     "low rank": Route("low rank", "low rank"),
     "low rank, one ridge": Route("low rank", "low rank", ONE),
     "low rank, matrix": Route("low rank", "low rank, matrix"),

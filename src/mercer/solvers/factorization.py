@@ -108,6 +108,18 @@ class SolutionMethod:
         raise NotImplementedError
 
 
+@dataclass(eq=False)
+class Solved(SolutionMethod):
+    """The solution at one ridge; everything else takes a factorisation."""
+
+    problem: Problem
+    found: Solution
+
+    def solution(self, alpha: float) -> Solution:
+        """Return the solution."""
+        return self.found
+
+
 @final
 @dataclass(eq=False)
 class Factorization:

@@ -25,7 +25,7 @@ from ..problem import Problem, Want
 from .conjugate_gradients import Iterates, column_norms, solve_shifted
 from .exact import cholesky, spectral
 from .exact_spectrum import ExactSpectrum, InputGram
-from .factorization import Factorization, Solution, SolutionMethod, training_weights
+from .factorization import Factorization, Solution, Solved, training_weights
 from .gram_products import GramProducts, MatrixProducts
 from .outputs import Cache, OutputRows
 from .random_pivots import RandomPivots
@@ -40,7 +40,7 @@ LARGEST_CONDITION = 1e6
 """The largest (λ + τ) / τ of the largest eigenvalue λ and the smallest shift τ."""
 LARGEST_WEIGHT_RATIO = 1e4
 """The largest weight divided by the smallest."""
-BUDGET, DEVICE_BUDGET = 1.0, 15.0
+BUDGET, DEVICE_BUDGET = 1.0, 7.0
 """The number of products with a column, over the number of examples, after which the spectrum is
 taken: they last half an eigendecomposition, on a processor and on an accelerator."""
 MOST_ROUNDS = 1000
@@ -95,18 +95,6 @@ def iterative(problem: Problem, want: Want, cache: Cache) -> Factorization:
     cache.current = (problem.inputs.kernel, ExactSpectrum(gram, direct))
     del gram
     return (cholesky if direct else spectral)(problem, want, cache)
-
-
-@dataclass(eq=False)
-class Solved(SolutionMethod):
-    """The solution at one ridge; everything else takes a factorisation."""
-
-    problem: Problem
-    found: Solution
-
-    def solution(self, alpha: float) -> Solution:
-        """Return the solution."""
-        return self.found
 
 
 @dataclass(eq=False)

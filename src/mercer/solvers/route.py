@@ -16,6 +16,7 @@ from .exact import cholesky, spectral
 from .factorization import Factorization
 from .iterative import iterative, iterative_refusal
 from .low_rank import low_rank
+from .low_rank_solution import low_rank_solution, solution_refusal
 from .outputs import Cache
 from .streamed import stream_refusal, streamed
 
@@ -59,6 +60,7 @@ def _cholesky_refusal(problem: Problem, want: Want) -> str | None:
 CHOLESKY = Solver("cholesky", cholesky, _cholesky_refusal, ("cholesky",))
 ITERATIVE = Solver("iterative", iterative, iterative_refusal, ("cg",))
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
+LOW_RANK_SOLUTION = Solver("moments", low_rank_solution, solution_refusal)
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
 BY_RIDGE = Solver("by ridge", by_ridge, requested_by=("spectral",))
@@ -66,7 +68,7 @@ BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, BY_RIDGE, BY_DIRECTION,
+    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK_SOLUTION, LOW_RANK, STREAMED, BY_RIDGE, BY_DIRECTION,
     DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
@@ -83,7 +85,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
     if kernel.operator.depends_on_ridge:
         return (BY_RIDGE,)
     if features is not None:
-        return (LOW_RANK,)
+        return LOW_RANK_SOLUTION, LOW_RANK
     return ITERATIVE, CHOLESKY, SPECTRAL
 
 
