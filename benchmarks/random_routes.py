@@ -1,8 +1,9 @@
 """How far is every route from the dense reference, over random problems?
 
 Draws a route, a length scale, a ridge, sample weights, groups and an intercept, and compares every
-quantity that the route offers with the dense reference of ``tests/laws``. Prints for each route the
-worst error, and the worst error in units of the rounding that the condition number allows.
+quantity that the route offers with the dense reference of ``tests/laws``. Half of the weights are
+integers: the reference then repeats each example as often as its weight says. Prints for each route
+the worst error, and the worst error in units of the rounding that the condition number allows.
 
     python benchmarks/random_routes.py [configurations] [seed]
 """
@@ -13,12 +14,14 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from laws.dense import Repeated
 from laws.routes import ROUTES, Condition, N, Posed
 from laws.test_every_route import QUANTITIES, name_of
 
@@ -32,15 +35,21 @@ def drawn(rng: np.random.Generator, name: str) -> tuple[Posed, float]:
     route = ROUTES[name]
     weighted, grouped, intercept = (bool(x) for x in rng.integers(2, size=3))
     data = {"scale": 10 ** rng.uniform(-1, 1), "alpha": 10 ** rng.uniform(-6, 1)}
+    repeated = weighted and bool(rng.integers(2))
     if weighted:
-        data["weights"] = np.exp(rng.normal(size=N) * rng.choice([0.5, 3.0]))
+        spread = np.exp(rng.normal(size=N) * rng.choice([0.5, 3.0]))
+        data["weights"] = rng.integers(1, 4, size=N) + 0.0 if repeated else spread
     if grouped and route.grouped:
         data["groups"] = np.unique(rng.integers(5, size=N), return_inverse=True)[1]
     condition = Condition(intercept, weighted)
+    ridges = [data["alpha"], 3 * data["alpha"]][: len(route.want.alphas)]
+    route = replace(route, want=replace(route.want, alphas=ridges))
     at = route.posed(condition, **data)
     roots = np.sqrt(np.repeat(at.dense.w, at.dense.q))
     largest = np.linalg.eigvalsh(roots[:, None] * at.dense.G * roots)[-1]
     number = 1.0 + largest / at.dense.alpha
+    if repeated:
+        at.reference = Repeated(at.dense, at.dense.alpha)
     return at, number * (JITTERED if "windows" in name else 1.0)
 
 

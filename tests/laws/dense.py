@@ -216,3 +216,65 @@ class Dense:
             number = one.V.size + one.repeats
             total -= 0.5 * (number * (np.log(2 * np.pi * noise) + 1.0) + logs)
         return total
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The same quantities as those of `dense`, of examples that are repeated by integer weights.
+
+    Attributes
+    ----------
+    dense
+        The problem with weights.
+    alpha
+        The ridge.
+    """
+
+    dense: Dense
+    alpha: float
+
+    @property
+    def index(self) -> Array:
+        """The example of each repeat."""
+        return np.repeat(self.dense.everything, self.dense.w.astype(int))
+
+    @property
+    def first(self) -> Array:
+        """The first repeat of each example."""
+        return np.unique(self.index, return_index=True)[1]
+
+    @property
+    def often(self) -> Dense:
+        """The problem of the repeats, without weights."""
+        dense, rows = self.dense, self.dense.rows(self.index)
+        return replace(
+            dense, G=dense.G[np.ix_(rows, rows)], G_new=dense.G_new[:, rows],
+            V=dense.V[self.index], w=np.ones(len(self.index)), alpha=self.alpha,
+        )  # fmt: skip
+
+    def solution(self) -> Array:
+        return self.often.solution()
+
+    def without(self, sets: list[Array]) -> Array:
+        return self.often.without([np.flatnonzero(np.isin(self.index, out)) for out in sets])
+
+    def left_out(self, labels: Array) -> Array:
+        return self.often.left_out(labels[self.index])[self.first]
+
+    def moves(self, labels: Array) -> Array:
+        return self.often.moves(labels[self.index])[:, self.first]
+
+    def gcv(self) -> Array:
+        return self.often.gcv()[self.first]
+
+    def variance(self) -> Array:
+        return self.often.variance()
+
+    def variance_along(self, points: Array) -> Array:
+        return self.often.variance_along(points)
+
+    def evidence(self) -> float:
+        return self.often.evidence()
+
+    def density(self, labels: Array, directions: list[Array]) -> float:
+        return self.often.density(labels[self.index], directions)

@@ -324,8 +324,13 @@ class Posed:
         return [direction[:, None] for direction in self.dense.directions().T]
 
     @cached_property
+    def reference(self) -> Any:
+        """What quantities are compared with, the dense reference unless another one is set."""
+        return self.dense
+
+    @cached_property
     def dense(self) -> Dense:
-        """The reference."""
+        """The dense reference."""
         G, G_new, prior = self.case.grams(self)
         return Dense(G, G_new, prior, self.V, self.w, self.alpha, self.intercept, self.case.steady)
 

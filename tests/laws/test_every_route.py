@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from laws.cases import crossed, off
+from laws.dense import Repeated
 from laws.routes import ALPHA, CASES, CONDITIONS, ROUTES, M, N, Posed
 from mercer.solvers import SOLVERS, route
 
@@ -24,31 +25,31 @@ def test_no_route_is_missing():
 
 
 def solution(found, at):
-    return found.solve(at.alpha).points(at.X_new).inner(at.Y), at.dense.solution() @ at.V.T
+    return found.solve(at.alpha).points(at.X_new).inner(at.Y), at.reference.solution() @ at.V.T
 
 
 def left_out(found, at):
     """Points and squared lengths, at the last ridge of a path."""
     *_, last = found.left_out([at.alpha, 3 * at.alpha])
-    ridge = replace(at.dense, alpha=3 * at.dense.alpha)
+    ridge = replace(at.reference, alpha=3 * at.reference.alpha)
     points = ridge.left_out(at.labels)
     lengths = ((points - at.V) ** 2).sum(axis=1)
     return np.c_[last.embed().inner(at.Y), last.sqlengths], np.c_[points @ at.V.T, lengths]
 
 
 def gcv(found, at):
-    return next(iter(found.left_out([at.alpha], averaged=True))).sqlengths, at.dense.gcv()
+    return next(iter(found.left_out([at.alpha], averaged=True))).sqlengths, at.reference.gcv()
 
 
 def moves(found, at):
     D = np.concatenate([block for _, block in found.moves(at.X_new, at.alpha)])
     outputs = found.output_rows.frame.evaluate(at.Y)
-    return D @ outputs.T, at.dense.moves(at.labels) @ at.V.T
+    return D @ outputs.T, at.reference.moves(at.labels) @ at.V.T
 
 
 def without(found, at):
     points = found.without(at.alpha)(at.X_new, SETS)
-    return points.inner(at.Y), at.dense.without(SETS) @ at.V.T
+    return points.inner(at.Y), at.reference.without(SETS) @ at.V.T
 
 
 def variance(found, at):
@@ -56,17 +57,19 @@ def variance(found, at):
     unit = found.variance(at.X_new, at.alpha)
     A = np.eye(unit.shape[1]) if found.Q is None else found.Q
     if at.case.output is None:
-        return unit @ (A**2).T, at.dense.variance()
+        return unit @ (A**2).T, at.reference.variance()
     A = found.output_rows.frame.evaluate(at.Y) @ A
-    return unit @ (A**2).T, at.dense.variance_along(at.V)
+    return unit @ (A**2).T, at.reference.variance_along(at.V)
 
 
 def evidence(found, at):
-    return np.array(found.evidence(at.alpha)), np.array(at.dense.evidence())
+    return np.array(found.evidence(at.alpha)), np.array(at.reference.evidence())
 
 
 def density(found, at):
-    return np.array(found.density(at.alpha)), np.array(at.dense.density(at.labels, at.directions))
+    return np.array(found.density(at.alpha)), np.array(
+        at.reference.density(at.labels, at.directions)
+    )
 
 
 QUANTITIES = (solution, left_out, gcv, moves, without, variance, evidence, density)
@@ -90,6 +93,24 @@ def test_equals_the_dense_reference(name, condition):
         else:
             errors[quantity] = off(*compare(found, at))
     assert max(errors.values()) <= route.error, errors
+
+
+@pytest.mark.parametrize("name", ["identity", "conditional", "coupled", "shared", "shifts"])
+@pytest.mark.parametrize("condition", ["weights, groups", "weights, intercept, groups"])
+def test_the_dense_reference_of_weights_is_that_of_repeats(name, condition):
+    at = Posed(CASES[name], CONDITIONS[condition], weights=1.0 + np.arange(N) % 3)
+    made = Repeated(at.dense, at.alpha)
+    for found, wanted in (
+        (at.dense.solution(), made.solution()), (at.dense.gcv(), made.gcv()),
+        (at.dense.left_out(at.labels), made.left_out(at.labels)),
+        (at.dense.moves(at.labels), made.moves(at.labels)),
+        (at.dense.without(SETS), made.without(SETS)), (at.dense.variance(), made.variance()),
+        (np.array(at.dense.evidence()), np.array(made.evidence())),
+        (np.array(at.dense.noise()), np.array(made.often.noise())),
+        (np.array(at.dense.density(at.labels, at.directions)),
+         np.array(made.density(at.labels, at.directions))),
+    ):  # fmt: skip
+        assert off(found, wanted) <= 1e-9
 
 
 # -- the posterior of a fitted model, before and after it is saved --------------------------------
