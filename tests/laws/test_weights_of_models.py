@@ -17,6 +17,7 @@ from mercer.estimators import BoostedDependency, MissingTargets, RegressorDepend
 from mercer.features import KernelPCA
 from mercer.kernels import RBF, Delta, Labels, Linear, On, Positions, Spectrum, UnitVariance
 from mercer.operators import Covariance, CurlFree, Local
+from mercer.sets import Bands, LeftOutSets
 
 N = 24
 COUNTS = np.random.default_rng(3).integers(0, 4, size=N)
@@ -58,7 +59,9 @@ def with_missing(y: Any) -> Any:
     return [dict(item, size=None) if i % 4 == 1 else item for i, item in enumerate(y)]
 
 
-LEFT_OUT = ("left-out predictions", "left-out points", "distances", "risk")
+LEFT_OUT = (
+    "left-out predictions", "left-out points", "distances", "risk", "sets", "intervals",
+)  # fmt: skip
 FIELDS = On("size", UnitVariance(Linear())) + On("kind", Delta())
 FOREST = {"n_trees": 9, "random_state": 0}
 
@@ -183,9 +186,26 @@ def described(model: Any, case: Case, kept: np.ndarray) -> dict[str, Any]:
         found["model weights"] = model.weights_
     if isinstance(model, KernelDependencyCV):
         found |= {"risk": model.loo_risk_, "score": model.loo_score_, "ridge": model.alpha_}
+    if case.groups and isinstance(model, KernelDependency | KernelDependencyCV):
+        found["confidence"] = model.confidence(X_NEW)
+    if not isinstance(model, MissingTargets) and not isinstance(case.y[0], dict | str):
+        found |= sets_of(model)
     if case.groups:
         return found
     return {name: value for name, value in found.items() if name not in LEFT_OUT}
+
+
+def sets_of(model: Any) -> dict[str, Any]:
+    """Prediction sets from left-out predictions, joint and for single values."""
+    labels = np.arange(N)[COUNTS > 0]
+    n = len(model.loo_embed())
+    made = LeftOutSets.of(model, labels if n == len(labels) else repeated(np.arange(N)))
+    found = {}
+    for name, joint in (("sets", True), ("intervals", False)):
+        sets = made.predict(X_NEW, coverage=0.7, joint=joint)
+        bands = isinstance(sets, Bands)
+        found[name] = [sets.lower, sets.upper] if bands else [sorted(map(str, s)) for s in sets]
+    return found
 
 
 def labels_of(case: Case, grouped: bool) -> Any:
@@ -195,6 +215,7 @@ def labels_of(case: Case, grouped: bool) -> Any:
     return GROUPS if grouped else np.arange(N)
 
 
+@pytest.mark.filterwarnings("ignore:the choice is at the edge")
 @pytest.mark.parametrize("name", CASES)
 def test_integer_weights_are_repeated_rows(name):
     case, labels = CASES[name], labels_of(CASES[name], grouped=len(name) % 2 == 0)

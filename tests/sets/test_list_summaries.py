@@ -20,7 +20,8 @@ def tagged(seed, n=400, m=5):
 def test_label_probabilities_are_calibrated(calibration, named, tmp_path):
     X, Y = tagged(1)
     y = [[f"tag {j}" for j in np.flatnonzero(row)] for row in Y] if named else Y
-    model = KernelDependency(RBF(2.0), Labels(), alpha=1.0)
+    labels = Labels(classes=[f"tag {j}" for j in range(5)] if named else None)
+    model = KernelDependency(RBF(2.0), labels, alpha=1.0)
     sets = ConformalSets(model, 0.8, calibration, kind="candidates").fit(X[:200], y[:200])
     P = sets.label_probabilities(X[200:])
     assert P.shape == (200, 5)

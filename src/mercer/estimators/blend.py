@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -162,9 +162,7 @@ class Blend(LeftOutPoints):
         others, first = self.means_of_others_, self.left_out_models_[0]
         weigh = LeftOutWeights(self.left_out_models_, left_out, others).weights
         w = others.sample_weight
-        self.left_out_ = replace(
-            first, coordinates=C, frame=frame, sample_weight=w, weigh=weigh, posterior=None
-        )
+        self.left_out_ = Embedding(C, frame, others.labels, first.inputs, w, weigh)
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
         self.points_ = PointMap(map, rest, frame, BlendedWeights(map, others.shares))

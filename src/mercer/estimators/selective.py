@@ -31,6 +31,8 @@ class ExpectedQuality:
         The increasing function from certainty to expected quality.
     certainty, quality
         The certainty and the quality of every left-out prediction.
+    counts
+        How often each counts, the sample weights of the training examples; None for ones.
     """
 
     model: Any
@@ -38,6 +40,7 @@ class ExpectedQuality:
     curve: Any
     certainty: np.ndarray
     quality: np.ndarray
+    counts: np.ndarray | None = None
 
     def of(self, X: Items) -> np.ndarray:
         """Return the expected quality of the prediction for each input, greater being better."""
@@ -50,7 +53,8 @@ class ExpectedQuality:
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
         for rest, rows in fold_rows(fold_numbers(labels, folds)):
-            curve = _fit_isotonic(self.certainty[rest], self.quality[rest])
+            counts = None if self.counts is None else self.counts[rest]
+            curve = _fit_isotonic(self.certainty[rest], self.quality[rest], counts)
             found[rows] = curve.predict(self.certainty[rows])
         return found
 
@@ -71,7 +75,9 @@ def confidence_of(model: Any, metric: Callable[..., Any] | None = None) -> Expec
     quality = _left_out_quality(model, points, metric)
     sizes = _fit_quality_model(model, quality) if model.output_kernel_.predicts_directly else None
     certainty = negative_distances(model, points) if sizes is None else host(sizes.loo_predict())
-    return ExpectedQuality(model, sizes, _fit_isotonic(certainty, quality), certainty, quality)
+    counts = points.sample_weight
+    curve = _fit_isotonic(certainty, quality, counts)
+    return ExpectedQuality(model, sizes, curve, certainty, quality, counts)
 
 
 def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
@@ -82,7 +88,7 @@ def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
         truth = model._restored(outputs), model._restored(predicted)
         return np.asarray(metric(*truth, average=False), dtype=float)
     if kernel.predicts_directly:
-        return _explained_variance(host(outputs), host(predicted))
+        return _explained_variance(host(outputs), host(predicted), points.counts)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
 
@@ -96,24 +102,31 @@ def _fit_quality_model(model: Any, quality: np.ndarray) -> Any:
             'confidence needs the inputs, which kernel="precomputed" does not have: use '
             "Precomputed(gram) with indices."
         )
-    return fit_value_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
+    labels, weights = problem.left_out_labels, problem.weights
+    return fit_value_model(inputs.kernel, inputs.items, quality, labels, weights)
 
 
-def fit_value_model(kernel: Kernel | None, X: Items, values: np.ndarray, labels: np.ndarray) -> Any:
+def fit_value_model(
+    kernel: Kernel | None,
+    X: Items,
+    values: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> Any:
     """Fit a ridge model that predicts the number `values[i]` from input i.
 
     Parameters
     ----------
     kernel
         The input kernel; None for the defaults of `KernelDependencyCV`.
-    X, values, labels
-        The inputs, their numbers, and the groups that are left out together.
+    X, values, labels, weights
+        The inputs, their numbers, the groups that are left out together, and sample weights.
     """
     from .kernel_dependency_cv import KernelDependencyCV
 
     groups = labels if len(np.unique(labels)) < len(labels) else None
     own = None if kernel is None else clone(kernel)
-    return KernelDependencyCV(own).fit(X, values, groups=groups)
+    return KernelDependencyCV(own).fit(X, values, groups=groups, sample_weight=weights)
 
 
 def negative_distances(model: Any, points: Embedding) -> np.ndarray:
@@ -133,15 +146,21 @@ def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarr
     return kept[last] / len(order), risk[last]
 
 
-def _explained_variance(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the fraction of variance that each predicted output explains, at least 0."""
+def _explained_variance(y: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the fraction of variance that each predicted output explains, at least 0.
+
+    Output i counts `counts[i]` times.
+    """
     y, predicted = (A.reshape(len(A), -1) for A in (y, predicted))
-    spread = ((y - y.mean(axis=0)) ** 2).sum(axis=1).mean()
+    shares = counts / counts.sum()
+    spread = shares @ ((y - shares @ y) ** 2).sum(axis=1)
     return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
 
 
-def _fit_isotonic(certainty: np.ndarray, quality: np.ndarray) -> Any:
-    """Fit an isotonic regression of quality on certainty."""
+def _fit_isotonic(
+    certainty: np.ndarray, quality: np.ndarray, counts: np.ndarray | None = None
+) -> Any:
+    """Fit an isotonic regression of quality on certainty, with sample weights `counts`."""
     from sklearn.isotonic import IsotonicRegression
 
-    return IsotonicRegression(out_of_bounds="clip").fit(certainty, quality)
+    return IsotonicRegression(out_of_bounds="clip").fit(certainty, quality, counts)

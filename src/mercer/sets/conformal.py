@@ -70,7 +70,8 @@ class ConformalSets(FromFile, BaseEstimator):
         "ball" if the output kernel gives the prediction directly, else "candidates".
     candidates : sequence, default=None
         The pool of outputs that may be in a set. None for all outputs where there are few
-        (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
+        (rankings of up to 6 labels, label sets of up to 10, given classes), else for the training
+        outputs. Labels that are not given, as by ``Labels(classes=...)``, are those of the data.
     held_out : float, default=None
         The fraction of the groups that "split" keeps for calibration. None is a quarter, or more
         where a quarter is few, up to half: K groups determine the coverage to within 1 / (K + 1),

@@ -12,7 +12,6 @@ from .._base.arrays import Items, count, take
 from .._base.checks import Limits
 from ..decoders.records import Field, check_fields, fields_of
 from ..embedding import Embedding
-from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel
@@ -78,7 +77,7 @@ class LeftOutSets:
             The fitted model.
         groups
             A label for each training example; examples of a group count as one together. None for
-            the groups that the model left out (of a `Blend`, which leaves folds out, none).
+            the groups that the model left out.
         intervals
             Whether intervals of single values are needed too. They keep a number for each value of
             each training output.
@@ -89,7 +88,7 @@ class LeftOutSets:
                 "ConformalSets around it."
             )
         points, y = model.loo_embed(), model.outputs_
-        labels, known = _calibration_groups(model, points, groups), model._known_coordinates()
+        labels, known = _calibration_groups(points, groups), model._known_coordinates()
         if known is not None:  # filled-in values say nothing about errors
             rows = np.flatnonzero(known.all(axis=1))
             if not len(rows):
@@ -109,7 +108,7 @@ class LeftOutSets:
 
         `intervals` is that of `of`.
         """
-        weights = row_weights(labels)
+        weights = row_weights(labels, sample_weight=points.sample_weight)
         if not kernel.predicts_directly:
             score = CandidateScore(kernel, y, labels=_left_out_groups(points))
             return cls(None, score, score.scores(points, y), weights)
@@ -146,15 +145,12 @@ class LeftOutSets:
         return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
 
 
-def _calibration_groups(model: Any, points: Embedding, groups: Items | None) -> np.ndarray:
+def _calibration_groups(points: Embedding, groups: Items | None) -> np.ndarray:
     """Return the group number of each training example, whose group counts as one example.
 
-    Without `groups`, these are the groups that the model left out together. A `Blend` leaves out
-    folds, which are not groups: each of its examples counts for itself.
+    Without `groups`, these are the groups that the model left out together.
     """
-    if groups is None and not isinstance(model, Blend):
-        return _left_out_groups(points)
-    return group_labels(groups, len(points))
+    return _left_out_groups(points) if groups is None else group_labels(groups, len(points))
 
 
 def _left_out_groups(points: Embedding) -> np.ndarray:
@@ -227,7 +223,7 @@ class RecordSets:
         if not fields:
             raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
         points = model.loo_embed()
-        labels = _calibration_groups(model, points, groups)
+        labels = _calibration_groups(points, groups)
         sets = {}
         for name, field in fields.items():
             rows = _known_rows(model, field) if known is None else known[name]

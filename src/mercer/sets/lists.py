@@ -70,7 +70,10 @@ class CandidateScore(ListScore):
             own: list[set] = [{number} for number in numbers]
             listed: list[set] = [{c} for c in range(len(positions))]
         elif not known:
-            self.unproven = "the pool of candidates has the labels of the training outputs"
+            self.unproven = (
+                "the pool of candidates has the labels of the training outputs, not given ones "
+                "such as Labels(classes=[...])"
+            )
             own, listed = list(parts(y)), list(parts(self.outputs))
         if self.unproven and labels is not None:
             self.excluded = only_in_own_group(own, listed, labels)

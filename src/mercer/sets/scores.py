@@ -145,7 +145,9 @@ class BandScore(AroundScore):
         residuals = self.residuals(points, y)
         if not self.joint:
             return np.ones(residuals.shape[1])
-        return np.maximum(residuals.std(axis=0), 1e-12 * np.abs(host(y)).max() + 1e-300)
+        shares = points.counts / points.counts.sum()
+        spread = np.sqrt(shares @ (residuals - shares @ residuals) ** 2)
+        return np.maximum(spread, 1e-12 * np.abs(host(y)).max() + 1e-300)
 
     def errors(self, points: Embedding, y: Items) -> np.ndarray:
         """Return the absolute residuals, (outputs, locations)."""

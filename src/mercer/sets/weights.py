@@ -7,23 +7,31 @@ from typing import Any
 import numpy as np
 
 
-def row_mass(labels: np.ndarray) -> np.ndarray:
-    """Return for each row 1 / (the number of rows in its group), given group numbers."""
-    return 1.0 / np.bincount(labels)[labels]
+def row_mass(labels: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
+    """Return for each row its share of its group, given group numbers and sample weights.
+
+    Without sample weights it is 1 / (the number of rows in the group).
+    """
+    w = np.ones(len(labels)) if sample_weight is None else sample_weight
+    return w / np.bincount(labels, w)[labels]
 
 
-def row_weights(labels: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+def row_weights(
+    labels: np.ndarray,
+    rows: np.ndarray | slice = slice(None),
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the calibration weights of all rows, or of the rows of one category.
 
-    Each of K groups has the weight 1 / (K + 1), divided equally among its rows. The remaining
-    weight 1 / (K + 1) is that of the new group, whose score is unknown.
+    Each of K groups has the weight 1 / (K + 1), divided among its rows by their sample weights,
+    or equally. The remaining weight 1 / (K + 1) is that of the new group, whose score is unknown.
 
     A new example is a random row of a new group. Within a category, the weight of a group is
     proportional to the fraction of its rows in that category, so that the weight of a row is
     proportional to 1 / (size of its whole group). The new group has weight one, the largest
     possible weight, before all weights are normalised.
     """
-    mass = row_mass(labels)[rows]
+    mass = row_mass(labels, sample_weight)[rows]
     return mass / (mass.sum() + 1.0)
 
 
