@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mercer import AutoDependency, load
+from mercer.app.page import table
 from mercer.app.page.plain import to_json_types
 from mercer.app.page.table import TableTab
 
@@ -193,3 +194,17 @@ def test_plain_values():
     assert to_json_types({"a": np.array([1.0, np.nan]), "b": {"x", "w"}, 3: np.float64("inf")}) == {
         "a": [1.0, None], "b": ["w", "x"], "3": None,
     }  # fmt: skip
+
+
+def test_two_uploads_at_once_are_both_answered(monkeypatch):
+    tables = TableTab()
+    look = table._kinds_by_role
+
+    def while_another_upload_begins(given, name):
+        """Look at a column, after another upload has taken the table away."""
+        tables.table = None
+        return look(given, name)
+
+    monkeypatch.setattr(table, "_kinds_by_role", while_another_upload_begins)
+    looked = tables.upload(sent(NUMBERS))
+    assert [column["name"] for column in looked["columns"]] == NUMBERS.splitlines()[0].split(",")

@@ -193,7 +193,10 @@ def _parse_files(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
 
 
 def _download(remote: Remote, file: str, folder: Path) -> Path:
-    """Download one file of a data set into a folder, verify its hash, and return its path."""
+    """Return the path of one file of a data set, downloaded unless the folder has it already.
+
+    Its hash is verified if the data set has one for each file.
+    """
     require("pooch", "fetch")
     import pooch
 

@@ -113,7 +113,10 @@ class GromovWassersteinBarycenter(Decoder):
         return object_array([row[0][0] for row in self.decode_top(points, 1)])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best barycentres of each predicted point, with their scores."""
+        """Return the best graphs found for each predicted point with their scores, at most `k`.
+
+        They are barycentres and, with ``compete=True``, training graphs.
+        """
         pools = [self._proposals(weights) for weights in self._weights(points)]
         if self.compete:
             rivals = self.start_.decode_top(points, k)

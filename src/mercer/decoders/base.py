@@ -117,7 +117,9 @@ class Decoder(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` outputs of each predicted point with their scores.
+        """Return the best outputs of each predicted point with their scores, at most `k`.
+
+        By default there is no ranked list, and a ValueError says so.
 
         Parameters
         ----------

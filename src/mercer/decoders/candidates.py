@@ -112,7 +112,7 @@ class Candidates(Reducible, Decoder):
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best candidates of each predicted point, with their scores."""
+        """Return the best candidates of each predicted point with their scores, at most `k`."""
         if self.own_ is not None:
             return self.own_.rank(points, k)
         return self._as_ranked(*self._search(points, k))

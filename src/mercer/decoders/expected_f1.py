@@ -42,7 +42,7 @@ class ExpectedF1(LabelDecoder):
         return self._as_label_sets(_first_labels(order, values.argmax(axis=1)))
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best sets of different sizes per predicted point, with expected F1."""
+        """Return for each point the best sets of different sizes, at most `k`, by expected F1."""
         order, values = self._f1_by_size(points)
         sizes = np.argsort(-values, axis=1, kind="stable")[:, :k]
         ranked = []

@@ -180,7 +180,7 @@ class Lexicon(Decoder):
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best words of each predicted point that suit its input."""
+        """Return the best words of each predicted point that suit its input, at most `k`."""
         return self.pool_._as_ranked(*self.pool_._search(points, k, self._score_changes(points)))
 
     def _score_changes(self, points: Embedding) -> list[Change]:

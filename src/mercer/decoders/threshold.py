@@ -159,7 +159,10 @@ class Threshold(LabelDecoder):
         return chosen
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best label sets of each predicted point, by score minus threshold."""
+        """Return the best label sets of each predicted point, at most `k`.
+
+        The score of a set is the sum over its labels of score minus threshold.
+        """
         return [
             [
                 (self._as_label_sets(chosen[None, :])[0], score)

@@ -204,7 +204,11 @@ class _Exclusion:
         return found
 
     def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
-        """Return for each candidate list the indices of the training examples to be left out."""
+        """Return for each candidate list the indices of the training examples to be left out.
+
+        The result is empty if no list leaves examples out, because the user passed False. By
+        default a list with training examples only leaves none out; other lists are counted.
+        """
         if self.leave_out is False:
             return []
         trained = {

@@ -121,11 +121,11 @@ class WeisfeilerLehman(GraphKernel):
 class ShortestPath(GraphKernel):
     """Shortest-path kernel: pairs of nodes match if their labels and their distances do.
 
-    k(a, b) counts the pairs of ordered node pairs (u, v), connected and distinct, with equal
-    labels at both ends, equal distance in edges, and (unless ``edge_label=None``) the same tree of
-    shortest paths from u to v: equal edge labels, and as many shortest paths that branch alike.
-    The number of paths counts even where no edge has a label; ``edge_label=None`` compares ends
-    and distances alone. A node alone counts as a pair at distance 0.
+    k(a, b) counts the pairs of ordered pairs (u, v) of connected nodes, a node with itself included
+    at distance 0, with equal labels at both ends, equal distance in edges, and (unless
+    ``edge_label=None``) the same tree of shortest paths from u to v: equal edge labels, and as many
+    shortest paths that branch alike. The number of paths counts even where no edge has a label;
+    ``edge_label=None`` compares ends and distances alone.
 
     Parameters
     ----------

@@ -24,8 +24,9 @@ class LocalWindow(Decaying):
     A window from offset a to offset b may contain the position or lie next to it; with the symbol
     at the position it is then a pattern with a gap.
     :math:`\operatorname{span}(a, b) = \max(b, 0) - \min(a, 0)` is the reach of window and position
-    together. Positions before the first and after the last symbol have special symbols. The numbers
-    of the positions are not compared: a model applies to all positions alike.
+    together. Two special symbols stand outside a sequence, one next to its first and last symbol,
+    the other at all positions farther out; they are the same before and after it. The numbers of
+    the positions are not compared: a model applies to all positions alike.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ from .moments import Moments
 class Covariance(Operator):
     r"""Power of the output covariance, :math:`B = (S_{vv} / n)^{\text{power}}`.
 
-    This is the paper's :math:`C_{YY}`; directions with more variance are penalised less.
+    This is the paper's :math:`C_{YY}`; directions with more variance are penalised less. Outputs
+    are centred if the model has an intercept. With ``fit_intercept=False`` they are not, and the
+    operator is the matrix of second moments, as in the paper.
 
     Parameters
     ----------
@@ -63,7 +65,9 @@ class Covariance(Operator):
 class ConditionalCovariance(Operator):
     r"""Covariance of the part of the outputs that the inputs do not explain.
 
-    :math:`B = (S_{vv} - S_{vu} (S_{uu} + n\varepsilon I)^{-1} S_{uv}) / n`.
+    :math:`B = (S_{vv} - S_{vu} (S_{uu} + n\varepsilon I)^{-1} S_{uv}) / n`. As for `Covariance`,
+    these are moments of centred inputs and outputs if the model has an intercept, and raw second
+    moments with ``fit_intercept=False``.
 
     Parameters
     ----------

@@ -198,7 +198,11 @@ def checked_outputs(view: View, y: Items) -> Items:
 
 
 def fit_arguments(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
-    """Return the keyword arguments `groups` and `context` that the `fit` of a model accepts."""
+    """Return `groups` and `context` as keyword arguments for the `fit` of a model.
+
+    Groups are left out if `fit` does not accept them, because sets keep groups apart themselves.
+    In a pipeline they are for its last step. A context that `fit` does not accept is an error.
+    """
     found: dict[str, Any] = {}
     if context is not None:
         if not has_fit_parameter(model, "context"):

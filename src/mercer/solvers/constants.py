@@ -62,7 +62,10 @@ class Constants:
         return np.where(self.totals > 0, self.totals, np.inf) ** -0.5
 
     def entries(self, index: np.ndarray | slice) -> np.ndarray:
-        """Return the nonzero entry of N in each of the rows `index`."""
+        """Return for each of the rows `index` the entry of N in the column of its component.
+
+        The other entries of the row are zero. This one is too where the component has no constant.
+        """
         entries = self.new_entries[self.slots.positions[index]]
         return entries if self.roots is None else self.roots[index] * entries
 

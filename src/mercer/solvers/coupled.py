@@ -107,7 +107,8 @@ def factor_slots(
 ) -> Factorization:
     """Factor a problem by its dense Gram matrix over all pairs of example and component.
 
-    Conjugate gradients replace it if they are requested, or faster and no solver is requested.
+    If conjugate gradients are requested, or if they are faster for a single solution and no solver
+    is requested, nothing is factored: the factorisation then solves by them at each ridge.
     """
     X, requested = problem.inputs.items, want.solver
     output_rows = centred_by_slots(problem, kernel.gram(X).rows, output_rows)

@@ -73,32 +73,34 @@ class TableTab:
 
         Without a file, return the current table, or no columns if there is none.
         """
+        table = self.table  # another upload may replace it at any time
         if "file" in request:
             self.table = self.job = None  # also if the new file cannot be read
-            self.table = _check_width(
+            table = _check_width(
                 _read_upload(str(request.get("name", "table.csv")), request["file"])
             )
-        if self.table is None:
+            self.table = table
+        if table is None:
             return {"columns": []}
-        columns = self.table.columns
+        columns = table.columns
         return {
-            "name": Path(self.table.source).name,
-            "rows": len(self.table),
-            "read_as": self.table.read_as,
-            "columns": [{"name": name, **_kinds_by_role(self.table, name)} for name in columns],
+            "name": Path(table.source).name,
+            "rows": len(table),
+            "read_as": table.read_as,
+            "columns": [{"name": name, **_kinds_by_role(table, name)} for name in columns],
             "kinds": {
                 "input": [kind for kind in INPUT_KINDS if kind != "nothing"],
                 "output": OUTPUT_KINDS,
             },
             "first": [[to_json_types(cells[i]) for cells in columns.values()]
-                      for i in range(min(4, len(self.table)))],
+                      for i in range(min(4, len(table)))],
         }  # fmt: skip
 
     def fit(self, request: dict) -> dict:
         """Start a background fit of the output columns on the input columns."""
-        if self.table is None:
-            raise ValueError("Drop a table on the page first.")
         table = self.table
+        if table is None:
+            raise ValueError("Drop a table on the page first.")
         outputs, inputs = (
             table.names(_column_names(request, role)) for role in ("outputs", "inputs")
         )
@@ -184,9 +186,10 @@ class TableTab:
 
     def _finished_fit(self) -> BackgroundFit:
         """Return the finished fit; raise an error if there is none or if it failed."""
-        if self.job is None or self.job.running or self.job.error:
+        job = self.job
+        if job is None or job.running or job.error:
             raise ValueError("There is no model yet: fit one first.")
-        return self.job
+        return job
 
 
 def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:

@@ -27,7 +27,7 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
 
     Parameters
     ----------
-    rows : dict of columns
+    rows : list of dict
         One dictionary per row, all with the same keys.
     path : str or Path
         The file, which is replaced when the new one is complete; or None.
