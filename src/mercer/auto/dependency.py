@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 from .._base.arrays import Array, Items
 from .._base.from_file import MARK
 from .._base.parameters import parameters
-from ..estimators.base import warn_if_constant
-from ..estimators.pairs import group_labels, sample_weights
+from ..estimators import group_labels, warn_if_constant
+from ..estimators.pairs import sample_weights
 from ..estimators.selection import notes_on_data
 from ..kernels import Kernel
 from ..sets.choices import require_groups
