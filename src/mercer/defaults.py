@@ -37,7 +37,7 @@ from .kernels import (
 from .spaces import Records, Space
 from .spaces.records import field_values
 
-__all__ = ["default_kernel", "evaluate"]
+__all__ = ["default_kernel", "evaluate", "row_scores"]
 
 
 @dataclass(frozen=True)
@@ -152,19 +152,38 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the score of one field of each predicted record, at most 1.
-
-    A loss is converted to 1 - loss / u, with u the mean loss of predicting the output of another
-    record; for vectors, of predicting the mean, so that the result is R².
-    """
+    """Return the score of one field of each predicted record, at most 1."""
     own = space.fields[name]
     truth, predicted = (own.check(field_values(A, name).tolist(), name) for A in (y_true, y_pred))
-    each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)
-    if own.greater_is_better:
+    return row_scores(own, truth, predicted)
+
+
+def row_scores(space: Space, y_true: Items, y_pred: Items) -> np.ndarray:
+    """Return the score of each prediction by the default metric of a space, at most 1.
+
+    A loss is converted to 1 - loss / u, with u the mean loss of predicting the output of another
+    row; for vectors, of predicting the mean, so that the mean of the result is R².
+
+    Parameters
+    ----------
+    space : Space
+        The space of the outputs.
+    y_true, y_pred : sequence
+        The true and the predicted outputs.
+
+    Examples
+    --------
+    >>> from mercer.defaults import row_scores
+    >>> from mercer.spaces import Classes
+    >>> row_scores(Classes(), ["sea", "sun"], ["sea", "sea"])
+    array([1., 0.])
+    """
+    each = np.asarray(evaluate(space, y_true, y_pred, average=False), dtype=float)
+    if space.greater_is_better:
         return each
-    if own.on_vectors:
-        other: Items = np.broadcast_to(np.mean(truth, axis=0), np.shape(truth))
+    if space.on_vectors:
+        other: Items = np.broadcast_to(np.mean(y_true, axis=0), np.shape(y_true))
     else:
-        other = take(truth, np.roll(np.arange(count(truth)), 1))
-    unit = float(evaluate(own, truth, other))
+        other = take(y_true, np.roll(np.arange(count(y_true)), 1))
+    unit = float(evaluate(space, y_true, other))
     return 1.0 - each / unit if unit > 0 else (each == 0) + 0.0

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from mercer import AutoDependency, KernelDependencyCV
 from mercer.auto.blending import _weights_by_risk, averaged_weights, single_is_clearly_better
+from mercer.auto.kinds.registry import kind_named
 from mercer.estimators import Blend
 from mercer.estimators.squares import Squares
 from mercer.kernels import RBF, Linear
@@ -23,10 +24,12 @@ def blend():
 def test_a_single_model_of_numbers_is_better_row_by_row(blend):
     linear, narrow = 0, 1
     none = blend.reweighted([0.0, 0.0])
-    assert single_is_clearly_better(linear, 0.9, 0.0, none, "number")
-    assert not single_is_clearly_better(narrow, 0.9, 0.0, blend, "number")  # whatever its score
-    assert single_is_clearly_better(narrow, 0.9, 0.0, blend, "labels")
-    assert not single_is_clearly_better(linear, 0.9, 0.89, none, "number")
+    assert single_is_clearly_better(linear, 0.9, 0.0, none, kind_named("number"))
+    assert not single_is_clearly_better(
+        narrow, 0.9, 0.0, blend, kind_named("number")
+    )  # whatever its score
+    assert single_is_clearly_better(narrow, 0.9, 0.0, blend, kind_named("labels"))
+    assert not single_is_clearly_better(linear, 0.9, 0.89, none, kind_named("number"))
 
 
 def test_many_columns_are_tried_by_their_principal_components():

@@ -11,7 +11,7 @@ from mercer.app.cli import main
 from mercer.app.page.plain import sentence_of
 from mercer.auto.inputs import Inputs
 from mercer.auto.kinds.guess import input_kind, output_kind
-from mercer.auto.outputs import Outputs
+from mercer.auto.outputs import fit_outputs
 from mercer.tables import BadTable, Option, Table, read
 
 N = 24
@@ -51,8 +51,8 @@ def test_the_order_of_day_and_month_is_that_of_training():
 
 def test_a_decisive_date_may_be_in_any_row():
     late = ["05/03/2024"] * 300 + ["31/12/2024"]
-    notation = Outputs().fit(Table("t.csv", {"y": late}, range(301)), ["y"])
-    assert str(np.datetime64("1970-01-01") + int(notation[0, 0])) == "2024-03-05"
+    _, days = fit_outputs(None, Table("t.csv", {"y": late}, range(301)), ["y"])
+    assert str(np.datetime64("1970-01-01") + int(days[0, 0])) == "2024-03-05"
 
 
 def test_what_the_user_states_of_a_file_overrides_training():
@@ -152,7 +152,7 @@ def pd_table(cells):
     ],
 )
 def test_markup_and_addresses_are_not_rankings(cells):
-    assert output_kind(table(cells), ["c"]) in ("text", "class")
+    assert output_kind(table(cells), "c") in ("text", "class")
 
 
 def test_a_frame_of_booleans_and_categories_comes_back_from_csv(tmp_path):
@@ -168,8 +168,7 @@ def test_a_frame_of_booleans_and_categories_comes_back_from_csv(tmp_path):
     np.testing.assert_array_equal(inputs.transform(file), inputs.transform(pd_frame(frame)))
     assert Inputs(["member", "size", "x"]).fit(file).kinds_ == inputs.kinds_
     for name, kind in (("wide", "b"), ("level", "i")):
-        outputs = Outputs()
-        items = outputs.fit(pd_frame(frame), [name])
+        outputs, items = fit_outputs(None, pd_frame(frame), [name])
         assert items.dtype.kind == kind
         again = outputs.read(file)
         assert again.tolist() == items.tolist()

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from mercer import AutoDependency
 from mercer.app.cli import main
 from mercer.auto.kinds.guess import output_kind
-from mercer.auto.outputs import Outputs
+from mercer.auto.outputs import fit_outputs
 from mercer.auto.tables.content import PACKED_BYTES, PACKED_RATIO
 from mercer.tables import BadTable, read, write
 
@@ -260,18 +260,16 @@ CITIES = ["New York, NY", "Buffalo, NY", "Los Angeles, CA", "Austin, TX", "Dalla
 def test_cities_are_one_label(file):
     rows = "".join(f'{i},"{CITIES[i % 5]}"\n' for i in range(40))
     table = read(file("x,city\n" + rows))
-    assert output_kind(table, ["city"]) == "class"
-    outputs = Outputs("labels")
-    items = outputs.fit(table, ["city"])
+    assert output_kind(table, "city") == "class"
+    _, items = fit_outputs({"city": "labels"}, table, ["city"])
     assert {label for item in items for label in item} == set(CITIES)
 
 
 def test_tags_between_commas_are_several(file):
     tags = ["sea, sun", "sun", "rain", "rain, sea", "sea"]
     rows = "".join(f'{i},"{tags[i % 5]}"\n' for i in range(40))
-    outputs = Outputs()
-    outputs.fit(read(file("x,tags\n" + rows)), ["tags"])
-    assert outputs.cells_.separator_ == ","
+    outputs, _ = fit_outputs(None, read(file("x,tags\n" + rows)), ["tags"])
+    assert outputs.separator_ == ","
 
 
 def test_names_that_look_missing(tmp_path, monkeypatch):

@@ -8,8 +8,9 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto.kinds.numbers import write_dates
-from mercer.auto.outputs import Outputs
+from mercer.auto.kinds.registry import kind_named
+from mercer.auto.kinds.times import write_dates
+from mercer.auto.outputs import fit_outputs
 from mercer.auto.tables.columns import Column, numbers
 from mercer.auto.tables.notation import Dates, Numbers, parse_amount
 from mercer.tables import BadTable, Table, read
@@ -147,16 +148,15 @@ def test_dates_are_learnt_and_predicted(file, tmp_path):
     ],
 )
 def test_durations(cells, days, written):
-    outputs = Outputs()
-    items = outputs.fit(Table("t.csv", {"y": cells}, range(2)), ["y"])
+    outputs, items = fit_outputs(None, Table("t.csv", {"y": cells}, range(2)), ["y"])
     assert outputs.kind_ == "number"
     assert items.ravel().tolist() == pytest.approx(days)
-    assert outputs.cells_.write(items)["y"] == (written or cells)
+    assert outputs.write(items)["y"] == (written or cells)
 
 
 @pytest.mark.parametrize("cells", [["16:9", "4:3"], ["2:1", "3:0"], ["1:75", "2:80"]])
 def test_ratios_and_scores_are_not_durations(cells):
-    assert Outputs().fit(Table("t.csv", {"y": cells}, range(2)), ["y"]).dtype.kind in "OU"
+    assert fit_outputs(None, Table("t.csv", {"y": cells}, range(2)), ["y"])[1].dtype.kind in "OU"
 
 
 def test_words_that_pandas_takes_for_dates_are_words(file):
@@ -202,11 +202,11 @@ def test_values_that_leave_floating_point_are_named(file, value):
 def test_large_values_are_learnt(file):
     rows = "".join(f"{i},{i}e58,{i}\n" for i in range(8))
     for kind in ("number", "curve"):
-        outputs = Outputs(kind)
+        outputs = kind_named(kind)
         items = outputs.fit(read(file("x,y,z\n" + rows)), ["y", "z"])
         kernel = outputs.kernel(items).fit(items)
         assert np.isfinite(kernel(items, items)).all()
-        assert np.isfinite(outputs.cells_.write(items)["y"]).all()
+        assert np.isfinite(outputs.write(items)["y"]).all()
 
 
 def test_arrays_have_one_notation(file):
@@ -226,6 +226,5 @@ def test_a_long_text_is_not_parsed_to_its_end(monkeypatch):
 @pytest.mark.parametrize("offset", ["", "+00:00", "+02:00", "-05:30"])
 def test_dates_in_text_keep_their_offset_from_utc(offset):
     cells = [f"2024-01-{day:02d}T10:30:00{offset}" for day in range(1, 29)]
-    outputs = Outputs()
-    items = outputs.fit(Table("t.csv", {"when": cells}, range(28)), ["when"])
-    assert outputs.cells_.write(items)["when"] == cells
+    outputs, items = fit_outputs(None, Table("t.csv", {"when": cells}, range(28)), ["when"])
+    assert outputs.write(items)["when"] == cells

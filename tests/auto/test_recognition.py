@@ -8,7 +8,7 @@ from numpy.testing import assert_equal
 import mercer
 from mercer import AutoDependency
 from mercer._base.arrays import object_array
-from mercer.auto.kinds.guess import input_kind, output_kind
+from mercer.auto.kinds.guess import common_kind, input_kind, output_kind
 from mercer.kernels import Normalized, Spectrum, Words
 from mercer.tables import BadTable, Table
 from mercer.testing import check_kernel
@@ -62,13 +62,13 @@ WANTED = {
 
 @pytest.mark.parametrize("name", WANTED)
 def test_guesses(name):
-    assert output_kind(table(**COLUMNS), [name]) == WANTED[name]
+    assert output_kind(table(**COLUMNS), name) == WANTED[name]
 
 
 def test_guesses_of_molecules_and_inputs():
     pytest.importorskip("rdkit")
     data = table(**COLUMNS)
-    assert output_kind(data, ["smiles"]) == input_kind(data, "smiles") == "smiles"
+    assert output_kind(data, "smiles") == input_kind(data, "smiles") == "smiles"
     assert [input_kind(data, name) for name in ("class", "number", "text", "labels", "curve")] == [
         "category", "number", "text", "labels", "number",
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def test_guesses_of_molecules_and_inputs():
 def test_places_are_rankings():
     orders = [["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"], ["a", "c", "b"]] * 10
     data = table(**{f"place {j + 1}": [order[j] for order in orders] for j in range(3)})
-    assert output_kind(data, list(data.columns)) == "ranking"
+    assert common_kind(data, list(data.columns)) == "ranking"
 
 
 @pytest.mark.parametrize("cell", [list, tuple, np.array, lambda order: list(np.array(order))])
@@ -104,7 +104,7 @@ def test_images_in_cells_of_any_container_keep_their_shape(cell):
 
 def test_a_sorted_table_is_looked_at_throughout():
     kinds = ["cat"] * 300 + ["dog"] * 300
-    assert output_kind(table(y=kinds), ["y"]) == "class"
+    assert output_kind(table(y=kinds), "y") == "class"
     late = [*[str(i) for i in range(300)], *[f"word {i}" for i in range(300)]]
     assert input_kind(table(x=late), "x") == "text"
 
@@ -120,12 +120,11 @@ def fitted(data, **parameters):
 def test_every_kind_is_written_as_it_was_read(name):
     if name == "smiles":
         pytest.importorskip("rdkit")
-    from mercer.auto.outputs import Outputs
+    from mercer.auto.outputs import fit_outputs
 
-    outputs = Outputs()
     data = table(y=COLUMNS[name])
-    items = outputs.fit(data, ["y"])
-    written = outputs.cells_.write(items)
+    outputs, items = fit_outputs(None, data, ["y"])
+    written = outputs.write(items)
     assert len(outputs.read(Table("again", written, range(40)))) == 40
     if name not in ("ties", "lists", "number", "rank list", "empty sets", "order json"):
         for one, other in zip(written["y"], COLUMNS[name], strict=True):
@@ -164,7 +163,7 @@ def test_frames_and_files_are_read_alike(tmp_path):
     for data in (file, as_table(frame), as_table(cells)):
         kinds = [input_kind(data, name) for name in ("price", "share", "when", "tags")]
         assert kinds == ["number", "number", "number", "labels"]
-        assert output_kind(data, ["order"]) == "ranking"
+        assert output_kind(data, "order") == "ranking"
 
 
 def test_text_to_text_goes_letter_by_letter(tmp_path):
@@ -250,8 +249,8 @@ def test_mixed_columns_are_refused_wherever_they_are(rng):
 
 @pytest.mark.parametrize("signs", [("-1", "1"), ("-1", "+1"), ("−2", "0"), (-1, 1)])
 def test_signed_integers_in_text_are_classes_as_they_are_in_arrays(signs):
-    assert output_kind(table(y=[*signs] * 10), ["y"]) == "class"
-    assert output_kind(table(y=[*signs] * 10 + ["1.5"]), ["y"]) == "number"
+    assert output_kind(table(y=[*signs] * 10), "y") == "class"
+    assert output_kind(table(y=[*signs] * 10 + ["1.5"]), "y") == "number"
 
 
 def test_an_index_that_pandas_wrote_is_no_input(tmp_path):
@@ -268,7 +267,7 @@ def test_an_index_that_pandas_wrote_is_no_input(tmp_path):
 def test_empty_cells_of_label_sets_are_sets_without_labels():
     model = fitted(table(x=INPUT, y=COLUMNS["empty sets"]))
     assert "10 empty cells of 'y' are read as sets without labels" in model.notes_[0]
-    assert "" in model.outputs_.cells_.write([[], ["sea"]])["y"]
+    assert "" in model.outputs_.write([[], ["sea"]])["y"]
 
 
 def test_words_keep_the_contract_of_kernels():
@@ -279,19 +278,20 @@ def test_words_keep_the_contract_of_kernels():
 
 def test_a_few_sets_make_labels():
     cells = [*["sea", "sun", "sand"] * 20, *["sea;sun", "sand;sea"] * 2]
-    assert output_kind(table(y=cells), ["y"]) == "labels"
+    assert output_kind(table(y=cells), "y") == "labels"
 
 
 def test_text_is_measured_without_edit_distances(monkeypatch):
     from mercer.auto import measures as room
-    from mercer.auto.outputs import Outputs
+    from mercer.auto.kinds import texts
+    from mercer.auto.kinds.registry import kind_named
 
-    outputs = Outputs("text")
+    outputs = kind_named("text")
     outputs.fit(table(y=["a", "b"]), ["y"])
     assert set(room.metrics_by_name(outputs, ["a", "b"], ["a", "c"])) >= {"exact match"}
-    monkeypatch.setattr(room, "find_spec", lambda name: None)
+    monkeypatch.setattr(texts, "find_spec", lambda name: None)
     assert room.metrics_by_name(outputs, ["a", "b"], ["a", "c"]) == {"exact match": 0.5}
-    numbers = Outputs("number")
+    numbers = kind_named("number")
     numbers.fit(table(y=["1", "2"]), ["y"])
     one = room.metrics_by_name(numbers, np.ones((1, 1)), np.ones((1, 1)))
     assert set(one) == {"root mean squared error"}  # one row has no variance

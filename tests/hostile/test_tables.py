@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from mercer.app.cli import main
 from mercer.auto.inputs import Inputs
-from mercer.auto.kinds.guess import OUTPUT_KINDS
-from mercer.auto.records import fit_outputs
+from mercer.auto.kinds.registry import KINDS
+from mercer.auto.outputs import fit_outputs
 from mercer.tables import BadTable, Table, read
 
 LONG = os.environ.get("MERCER_HOSTILE") == "long"
@@ -149,7 +149,7 @@ def test_spaces_read_any_cells_or_name_the_line():
         columns = {"x": column(draw, 12), "z": column(draw, 12)}
         table = Table("t.csv", columns, range(2, 14), separator=draw.choice([",", ";", None]))
         names = draw.choice([["x"], ["x", "z"]])
-        kind = draw.choice([*OUTPUT_KINDS, None, None, None])
+        kind = draw.choice([*KINDS, None, None, None])
         rows, problem = answered(lambda: learnt_rows(table, names, kind))  # noqa: B023
         learnt += rows is not None
         assert problem is None or "t.csv" in problem or "pip install" in problem
@@ -165,7 +165,7 @@ def learnt_rows(table, names, kind):
     outputs, items = fit_outputs(kind and dict.fromkeys(names, kind), table, names)
     assert len(items) == len(table)
     outputs.read(table.rows([0]))
-    assert {len(cells) for cells in outputs.cells_.write(items).values()} == {len(table)}
+    assert {len(cells) for cells in outputs.write(items).values()} == {len(table)}
     return len(items)
 
 

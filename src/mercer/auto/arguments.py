@@ -8,7 +8,9 @@ from typing import Any
 
 from .._base.arrays import require_equal_lengths
 from ..sets.choices import checked_fraction
-from .kinds.guess import INPUT_KINDS, OUTPUT_KINDS
+from .kinds.base import Kind
+from .kinds.guess import INPUT_KINDS
+from .kinds.registry import output_kinds
 from .measures import scorer_of
 from .presets import PRESETS
 from .tables.bad_table import BadTable
@@ -37,13 +39,13 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
     if not isinstance(model.output, dict):
         return None
     for name, kind in model.output.items():
-        _check_kind(f"output[{name!r:.60}]", kind, OUTPUT_KINDS)
+        _check_kind(f"output[{name!r:.60}]", kind, output_kinds())
     return dict(model.output) or None
 
 
-def check_scoring(scoring: Any, kind: str) -> None:
+def check_scoring(scoring: Any, outputs: Kind) -> None:
     """Raise an error if `scoring` is set for records, whose columns have different metrics."""
-    if scoring is not None and kind == "record":
+    if scoring is not None and outputs.is_record:
         raise ValueError(
             "scoring must be None for output columns of different kinds, whose metrics are "
             "averaged: fit one AutoDependency for each column, or leave scoring out."

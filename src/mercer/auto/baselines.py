@@ -23,8 +23,8 @@ from ..estimators.known_targets import known_coordinates
 from ..features import Explicit
 from ..kernels import Kernel
 from .inputs import Inputs
+from .kinds.base import Kind
 from .measures import left_out_probabilities
-from .outputs import Outputs
 from .pairs import Pairs
 from .progress import Clock
 
@@ -38,7 +38,7 @@ BASELINE_ROWS = 5000
 
 def baseline_scores(
     inputs: Inputs,
-    outputs: Outputs,
+    outputs: Kind,
     kernel: Kernel,
     pairs: Pairs,
     score: Callable[..., float],

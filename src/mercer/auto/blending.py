@@ -11,14 +11,13 @@ import numpy as np
 
 from .._base.arrays import Items
 from .._base.statistics import exceeds_standard_error
-from ..decoders import Borda, Decoder, ExpectedF1
 from ..decoders.natural import fitted_decoder
 from ..defaults import evaluate
 from ..estimators import Blend
 from ..estimators.choice import calibrated
 from ..estimators.squares import Squares
+from .kinds.base import Kind
 from .measures import left_out_probabilities
-from .outputs import ARRAYS
 
 BLEND_MARGIN = 0.3
 """A single model replaces the blend if its score is better by BLEND_MARGIN / √rows.
@@ -32,8 +31,6 @@ STEEP = 3.0
 """A model with a relative excess loss of 1 / STEEP has a weight smaller by a factor of e."""
 BLEND_RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
 """The ridges that shrink weights towards an average, and the largest number of rows for that."""
-F1_STEPS = 4e9
-"""Label sets are decoded by expected F1 if rows · labels³ is at most this."""
 
 
 def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
@@ -46,14 +43,16 @@ def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items)
     return np.array(scores)
 
 
-def weighted_variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
+def weighted_variants(
+    blend: Blend, scores: np.ndarray, outputs: Kind
+) -> Iterator[tuple[str, Blend]]:
     """Yield (name, blend) with weights by least squares, by score, and by the mean of both.
 
     Numbers, curves and images have one variant, with robust least-squares weights. `scores` are the
     left-out scores of the single models. Least squares favours models with accurate points, weights
     by score those with good decodings.
     """
-    if kind in ARRAYS:
+    if outputs.is_array:
         yield _robust_blend(blend)
         return
     yield "least squares", blend
@@ -151,21 +150,12 @@ def _linear_model_indices(blend: Blend) -> list[int]:
     ]
 
 
-def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
-    """Return a name and the blend with `Borda` or `ExpectedF1` decoding; None if neither suits.
-
-    The other decoder is `Borda` for rankings, and `ExpectedF1` for label sets if that is fast.
-    """
-    n, labels = blend.left_out_.coordinates.shape
-    fast = n * float(labels) ** 3 <= F1_STEPS
-    how: str
-    decoder: Decoder
-    if kind == "ranking" and not isinstance(blend.decoder_, Borda):
-        how, decoder = "Borda", Borda()
-    elif kind == "labels" and fast:
-        how, decoder = "expected F1", ExpectedF1()
-    else:
+def with_other_decoder(blend: Blend, outputs: Kind) -> tuple[str, Blend] | None:
+    """Return the name of another decoder and the blend with it; None if none suits."""
+    found = outputs.other_decoder(*blend.left_out_.coordinates.shape)
+    if found is None:
         return None
+    how, decoder = found
     other = copy.copy(blend)
     counts = blend.left_out_.sample_weight
     other.decoder_ = fitted_decoder(decoder, blend.output_kernel_, blend.outputs_, counts)
@@ -173,7 +163,7 @@ def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
 
 
 def single_is_clearly_better(
-    best: int, single: float, blended: float, blend: Blend, kind: str
+    best: int, single: float, blended: float, blend: Blend, outputs: Kind
 ) -> bool:
     """Return whether a single model beats the blend by more than one standard error.
 
@@ -185,4 +175,4 @@ def single_is_clearly_better(
         return False
     alone = np.eye(len(blend.weights_))[best]
     gains = squares.losses(blend.left_out_weights_) - squares.losses(alone)
-    return kind not in ARRAYS or exceeds_standard_error(gains, squares.w)
+    return not outputs.is_array or exceeds_standard_error(gains, squares.w)

@@ -25,15 +25,14 @@ from ..sets.choices import require_groups
 from ..spaces._equality import equal, is_sequence
 from .arguments import as_list, check_arguments, check_rows, check_scoring
 from .baselines import baseline_scores
-from .describe import describe_inputs, describe_outputs, notes_on_columns, round_numbers
+from .describe import describe_inputs, input_notes, round_numbers
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
-from .outputs import ARRAYS
+from .outputs import fit_outputs, rows_without_output
 from .pairs import Pairs
 from .presets import PRESETS
 from .progress import Clock
-from .records import fit_outputs, rows_without_output
 from .search import Search
 from .tables.bad_table import BadTable
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
@@ -41,8 +40,6 @@ from .tables.table import Name, Table
 
 ROWS_WITH_SETS = 4000
 """With at most this many rows, models of all kinds can predict sets, requested in `fit` or not."""
-QUICK_SETS = {*ARRAYS, "class"}
-"""Kinds whose prediction sets are always calibrated, because that takes under 1 % of a fit."""
 
 
 @parameters
@@ -186,7 +183,7 @@ class AutoDependency(LearntFromTable):
         if self.coverage is not None:
             require_groups(self.coverage, len(table if labels is None else np.unique(labels)))
         self.outputs_, output_items = fit_outputs(kind, output_table, outputs)
-        check_scoring(self.scoring, self.outputs_.kind_)
+        check_scoring(self.scoring, self.outputs_)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
@@ -204,10 +201,9 @@ class AutoDependency(LearntFromTable):
         self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
         self.missing_ = tuple(table.missing)
         self.found_ = describe_inputs(table, self.inputs_)
-        self.found_ |= describe_outputs(output_table, self.outputs_, output_items)
-        self.notes_ = notes_on_columns(
-            table, output_table, self.inputs_, self.outputs_, output_items
-        )
+        self.found_ |= self.outputs_.describe(output_table, output_items)
+        self.notes_ = self.outputs_.notes(output_table, output_items)
+        self.notes_ += input_notes(table, self.inputs_)
 
     def _fit_models(self, pairs: Pairs, clock: Clock) -> None:
         """Fit a `SequenceTransducer` for short texts in both columns, else search for a model."""
@@ -239,7 +235,7 @@ class AutoDependency(LearntFromTable):
         self.loo_score_ = search.score_of(best)
         self.chosen_ = _describe_choice(best, self.best_estimator_, search)
         self.notes_ += _notes_on_data(search)
-        quick = set(self.outputs_.kinds_.values()) <= QUICK_SETS
+        quick = self.outputs_.has_quick_sets
         if self.coverage is not None or quick or pairs.n <= ROWS_WITH_SETS:
             self.sets_ = self._calibrated_sets(pairs)
 

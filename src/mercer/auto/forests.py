@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..problem import Side
 from .candidates import forest_kernel
 from .inputs import Inputs
-from .outputs import Outputs
+from .kinds.base import Kind
 from .pairs import Pairs
 from .presets import Preset
 from .progress import Clock
@@ -60,7 +60,7 @@ class TreeCandidates:
     def __init__(
         self,
         inputs: Inputs,
-        outputs: Outputs,
+        outputs: Kind,
         output_kernel: Kernel,
         pairs: Pairs,
         preset: Preset,
@@ -92,7 +92,7 @@ class TreeCandidates:
         calibrated too low.
         """
         few = self.pairs.n < BOOSTED or not self._max_directions
-        if self.kernel is None or few or self.outputs.kind_ == "labels":
+        if self.kernel is None or few or self.outputs.needs_exact_folds:
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
         side = Side(kernel, self.pairs.complete)
@@ -144,7 +144,7 @@ class TreeCandidates:
     def _forest_arguments(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of `ForestDependency` for each kind of forest, by name."""
         n = self.pairs.n
-        bagged = self.outputs.kind_ in ("labels", "class") or n >= FOLDED_ROWS
+        bagged = self.outputs.has_labels or n >= FOLDED_ROWS
         kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < BOOSTED else 5}}
         if self._n_steps < ONE_FOREST_STEPS and not self.can_boost:
             kinds["random forest"] = {"bootstrap": True, "random_splits": False}

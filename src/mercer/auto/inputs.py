@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 
 from .._base.arrays import object_array
 from .calendar import calendar_features, calendar_names, periods_with_variation
-from .kinds.cells import check_smiles, text_of
+from .kinds.classes import text_of
 from .kinds.guess import input_kind, without_empty_cells
-from .kinds.labels import LabelCells
+from .kinds.labels import LabelKind
+from .kinds.texts import check_smiles
 from .tables.bad_table import BadTable
 from .tables.columns import Column, numbers_with_gaps
 from .tables.notation import Dates
@@ -108,16 +109,16 @@ class Inputs(BaseEstimator):
         return self
 
     def _column_format(self, table: Table, name: Name) -> Any:
-        """Return what is needed to read a column: a notation, `LabelCells`, or None.
+        """Return what is needed to read a column: a notation, `LabelKind`, or None.
 
         A column of numbers, dates or durations has a `Notation`, and a column of labels has
-        `LabelCells`.
+        `LabelKind`.
         """
         if self.kinds_[name] == "number":
             return Column.of(table, name).notation()
         if self.kinds_[name] != "labels":
             return None
-        cells = LabelCells()
+        cells = LabelKind()
         cells.fit(without_empty_cells(table, name), [name])
         return cells
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,11 +23,10 @@ from ..sets import LeftOutSets, RecordSets
 from ..sets.views import ModelView, SupportsSets
 from .importance import importances
 from .inputs import Inputs
+from .kinds.base import Kind
 from .letters import Letters
 from .measures import error_tables, metrics_by_name, scorer_of
-from .outputs import ARRAYS, Outputs
 from .pairs import Pairs
-from .records import RECORD
 from .tables.bad_table import BadTable
 from .tables.frames import as_table, frame_like
 from .tables.table import Table
@@ -49,7 +47,7 @@ class TableReader:
     """Converter of tables to the inputs and outputs of a fitted model."""
 
     inputs: Inputs
-    outputs: Outputs
+    outputs: Kind
 
     def transform(self, X: Items) -> Items:
         """Return the model inputs for the rows of a table."""
@@ -72,7 +70,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     scoring: Any
     coverage: float | None
     inputs_: Inputs
-    outputs_: Outputs
+    outputs_: Kind
     best_estimator_: Any
     board_: list[dict[str, Any]]
     training_: Training
@@ -117,12 +115,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
-        if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
-            labels = dict.fromkeys(label for item in (*truth, *predicted) for label in item)
-            binarizer = MultiLabelBinarizer(classes=[*labels])
-            truth, predicted = (binarizer.fit_transform(sets) for sets in (truth, predicted))
+        truth, predicted = self.outputs_.for_scorers(truth, predicted)
         stub = FixedPredictions(
-            predicted, class_probabilities if self.outputs_.kind_ == "class" else None
+            predicted, class_probabilities if self.outputs_.is_classification else None
         )
         return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
@@ -153,7 +148,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         predicted = self.best_estimator_.predict(rows)
         if not self.named_:
             return self.outputs_.array_of(predicted, self.flat_)
-        return frame_like(self._id_column(table) | self.outputs_.cells_.write(predicted), X)
+        return frame_like(self._id_column(table) | self.outputs_.write(predicted), X)
 
     def _id_column(self, table: Table) -> dict[Any, Any]:
         """Return the id column as {name: cells}; an empty dictionary if there is none."""
@@ -173,7 +168,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             The number of outputs for each row.
         """
         rows = self._read_inputs(X)[1]
-        if self.outputs_.kind_ in ARRAYS:
+        if self.outputs_.is_array:
             raise ValueError(
                 f"an output of kind {self.outputs_.kind_!r} has one best value, not a ranked list: "
                 "use predict_set, or mercer predict --coverage 0.9, for intervals."
@@ -212,7 +207,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if "outputs_" in vars(self) and self.outputs_.kind_ == "class":
+        if "outputs_" in vars(self) and self.outputs_.is_classification:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
 
@@ -273,9 +268,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         sets = self._predict_sets(rows, probability, joint)
         if self.named_:
             return frame_like(self._id_column(table) | self.outputs_.columns_of_sets(sets), X)
-        if self.outputs_.kind_ == RECORD:
+        if self.outputs_.is_record:
             return list(self.outputs_.columns_of_sets(sets).values())
-        if self.outputs_.kind_ in ARRAYS:
+        if self.outputs_.is_array:
             return tuple(self.outputs_.array_of(ends, self.flat_) for ends in sets)
         return [[self._format_output(item) for item in items] for items in sets]
 
@@ -296,23 +291,17 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
                 "mercer fit --coverage 0.9."
             )
         sets = vars(self).get("sets_") or self._calibrated_sets(self.training_.pairs)
-        if self.outputs_.kind_ == RECORD:
-            return sets.predict(rows, coverage, joint)
-        if not joint and self.outputs_.kind_ != "number":
+        if not joint and not (self.outputs_.is_record or self.outputs_.has_column_intervals):
             kind = self.outputs_.kind_
             raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
-        predicted: Any = sets.predict(rows, coverage, joint)
-        if self.outputs_.kind_ not in ARRAYS:
-            return predicted
-        shape = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
-        return tuple(np.reshape(A, (len(rows), *shape)) for A in (predicted.lower, predicted.upper))
+        return self.outputs_.bands(sets.predict(rows, coverage, joint), len(rows))
 
     def _calibrated_sets(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets calibrated on left-out predictions of the chosen model."""
-        if self.outputs_.kind_ == RECORD:
+        if self.outputs_.is_record:
             return RecordSets.of(self.best_estimator_, pairs.groups)
-        number = self.outputs_.kind_ == "number"
-        return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
+        intervals = self.outputs_.has_column_intervals
+        return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=intervals)
 
     def as_points(self) -> ModelView:
         """Return a view of the chosen model that reads tables, for `ConformalSets`."""
@@ -327,7 +316,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             return self.outputs_.array_of(predicted, self.flat_)
         training = vars(self).get("training_")
         like = None if training is None else training.like
-        return frame_like(self.outputs_.cells_.write(predicted), like)
+        return frame_like(self.outputs_.write(predicted), like)
 
     def score(self, X: Items, y: Items = None) -> float:
         """Return the metric of predictions; the true outputs are columns of X, or `y`.

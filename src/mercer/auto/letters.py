@@ -11,7 +11,7 @@ from .._base.arrays import Items
 from .._base.from_file import FromFile
 from ..sequences import SequenceTransducer
 from .inputs import Inputs
-from .outputs import Outputs
+from .kinds.base import Kind
 
 LONGEST_WORD = 60
 """The longest text that is learnt letter by letter."""
@@ -32,10 +32,10 @@ class Letters(FromFile, BaseEstimator):
         self.column = column
 
     @classmethod
-    def is_suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
+    def is_suited(cls, inputs: Inputs, outputs: Kind, X: Items, y: Items) -> bool:
         """Return whether inputs and outputs are short texts, and many outputs are distinct."""
         only_text = list(inputs.kinds_.values()).count("text") == 1 and not inputs.width_
-        if outputs.kind_ != "text" or not only_text or len(inputs.non_numeric) > 1:
+        if not outputs.is_free_text or not only_text or len(inputs.non_numeric) > 1:
             return False
         texts = [row[str(inputs.non_numeric[0])] for row in X]
         short = max(map(len, texts)) <= LONGEST_WORD and max(map(len, y)) <= LONGEST_WORD

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import precision_recall_fscore_support, r2_score
-from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
 from .._base.arrays import Items
-from ..defaults import evaluate
 from ..embedding import Embedding
 from ..estimators.probabilities import Probabilities
 from ..kernels import Kernel
-from ..metrics import character_error_rate, subset_accuracy
 from .inputs import Inputs
-from .outputs import ARRAYS, Outputs
+from .kinds.base import Kind, Rows
 
 
 def left_out_probabilities(
@@ -34,38 +29,13 @@ def left_out_probabilities(
     return calibrated.classes_, calibrated.predict(points)
 
 
-def metrics_by_name(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
+def metrics_by_name(outputs: Kind, truth: Items, predicted: Items) -> dict[str, float]:
     """Return metrics of the predictions by name, with the default metric of the outputs first."""
     scores = {outputs.metric_name: outputs.metric(truth, predicted)}
-    scores |= {
-        str(name): score for name, score in outputs.metrics_by_column(truth, predicted).items()
-    }
-    if outputs.kind_ in ARRAYS:
-        error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
-        mean = float(np.sqrt(np.mean(error**2)))
-        varies = bool(np.ptp(np.asarray(truth), axis=0).any())
-        return (scores if varies else {}) | {"root mean squared error": mean}
-    if outputs.kind_ == "labels":
-        return scores | {"exact match": float(subset_accuracy(truth, predicted))}
-    if outputs.kind_ == "text" and find_spec("rapidfuzz") is not None and any(map(len, truth)):
-        errors = character_error_rate(list(truth), list(predicted))
-        return scores | {"character error rate": float(errors)}
-    return scores
-
-
-def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
-    """Return the error of each row: in standard deviations for numbers, else 1 minus the metric."""
-    if outputs.kind_ not in ARRAYS:
-        truth = outputs.fill_missing(truth, predicted)
-        return 1.0 - np.asarray(evaluate(outputs.space_, truth, predicted, average=False))
-    Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
-    E = Y - np.asarray(predicted).reshape(Y.shape)
-    spread = Y.std(axis=0)
-    if outputs.kind_ == "number":
-        E = E / np.where(spread > 0, spread, 1.0)
-        return np.sqrt((E**2).mean(axis=1))
-    total = float(np.sqrt((spread**2).mean()))
-    return np.sqrt((E**2).mean(axis=1)) / (total or 1.0)
+    if outputs.is_array and not np.ptp(np.asarray(truth), axis=0).any():
+        scores = {}  # there is no variance to explain
+    scores |= {str(n): value for n, value in outputs.metrics_by_column(truth, predicted).items()}
+    return scores | outputs.other_metrics(truth, predicted)
 
 
 def scorer_of(scoring: Any) -> Any:
@@ -87,12 +57,11 @@ def scorer_of(scoring: Any) -> Any:
 REGIONS = 8
 """The largest number of regions of the inputs for which mean errors are reported."""
 WORST = 10
-Rows = list[dict[str, Any]]
 
 
 def error_tables(
     inputs: Inputs,
-    outputs: Outputs,
+    outputs: Kind,
     X: Items,
     truth: Items,
     left_out: Items,
@@ -109,11 +78,11 @@ def error_tables(
     groups
         The name of each row's group; None for no groups.
     """
-    errors = row_errors(outputs, truth, left_out)
+    errors = outputs.row_errors(truth, left_out)
     worst = np.argsort(-errors, kind="stable")[:WORST]
     return {
         "groups": [] if groups is None else _errors_by_group(errors, groups),
-        "labels": _scores_by_label(outputs, truth, left_out),
+        "labels": outputs.label_scores(truth, left_out),
         "regions": _errors_by_region(inputs, inputs.unscaled_numbers(X), errors),
         "worst": [{"row": int(i), "error": float(errors[i])} for i in worst],
     }
@@ -128,77 +97,6 @@ def _errors_by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
     return [
         {"group": str(names[g]), "rows": int(sizes[g]), "error": float(means[g])} for g in order
     ]
-
-
-def _scores_by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of left-out scores by label, or by output column; empty for other outputs."""
-    kinds = {
-        "record": _field_scores,
-        "number": _column_scores,
-        "labels": _label_scores,
-        "class": _label_scores,
-        "ranking": _rank_errors,
-    }
-    return kinds.get(outputs.kind_, lambda *_: [])(outputs, truth, left_out)
-
-
-def _column_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of R² and root mean squared error of each numeric output column."""
-    Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
-    G = np.asarray(left_out).reshape(Y.shape)
-    explained = r2_score(Y, G, multioutput="raw_values")
-    names = outputs.columns_ if len(outputs.columns_) == Y.shape[1] else list(range(Y.shape[1]))
-    return [
-        {
-            "column": str(name),
-            "R²": float(explained[j]) if np.ptp(Y[:, j]) > 0 else 0.0,
-            "root mean squared error": float(np.sqrt(((Y - G)[:, j] ** 2).mean())),
-        }
-        for j, name in enumerate(names)
-    ]
-
-
-def _field_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of the score of each output column, for columns of different kinds."""
-    scores, kinds = outputs.metrics_by_column(truth, left_out), outputs.kinds_
-    return [{"column": str(name), "kind": kinds[name], "score": scores[name]} for name in scores]
-
-
-def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of frequency, precision, recall and F1 of each label, most frequent first."""
-    true, predicted = (as_sets(outputs, items) for items in (truth, left_out))
-    labels = sorted({label for one in true for label in one}, key=str)
-    binarizer = MultiLabelBinarizer(classes=labels).fit(true)
-    T, P = binarizer.transform(true), binarizer.transform(predicted)
-    scores = precision_recall_fscore_support(T, P, average=None, zero_division=0.0)
-    rows = [
-        {
-            "label": str(label),
-            "rows": int(count),
-            "predicted": int(P[:, j].sum()),
-            "precision": float(precision),
-            "recall": float(recall),
-            "F1": float(f1),
-        }
-        for j, (label, precision, recall, f1, count) in enumerate(zip(labels, *scores, strict=True))
-    ]
-    return sorted(rows, key=lambda row: -row["rows"])
-
-
-def as_sets(outputs: Outputs, items: Items) -> list[set]:
-    """Return class labels or label sets as Python sets; a class is a set of one label."""
-    if outputs.kind_ == "class":
-        return [{str(item)} for item in items]
-    return outputs.cells_.sets_of(items)
-
-
-def _rank_errors(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of the mean absolute rank error of each label."""
-    ranks = np.asarray(truth)
-    known = ranks >= 0
-    gaps = (np.abs(ranks - np.asarray(left_out)) * known).sum(axis=0) / known.sum(axis=0)
-    names = outputs.cells_.label_names(len(gaps))
-    return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
 
 
 def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:

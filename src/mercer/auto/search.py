@@ -28,8 +28,8 @@ from .candidates import Family, image_families, kernel_families
 from .climbing import climb
 from .forests import TreeCandidates
 from .inputs import Inputs
+from .kinds.base import Kind
 from .measures import left_out_probabilities
-from .outputs import Outputs
 from .pairs import Pairs
 from .presets import Preset
 from .progress import Clock
@@ -62,7 +62,7 @@ class Search:
     """
 
     inputs: Inputs
-    outputs: Outputs
+    outputs: Kind
     output_kernel: Kernel
     score: Callable[..., float]
     clock: Clock
@@ -102,7 +102,7 @@ class Search:
         self._add_best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
         blend, score = self.models["blend"], self.score_of("blend")
-        better = single_is_clearly_better(best, scores[best], score, blend, self.outputs.kind_)
+        better = single_is_clearly_better(best, scores[best], score, blend, self.outputs)
         return self.models[singles[best] if better else "blend"]
 
     def _add_best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
@@ -110,18 +110,20 @@ class Search:
 
         `scores` are the left-out scores of the single models.
         """
-        kind = self.outputs.kind_
 
         def add_variant(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
             """Add a blend to the leaderboard; return its name, the blend and its row."""
             return how, blend, self._add_to_leaderboard("blend", f"blend, {how}", blend, pairs)
 
-        tried = [add_variant(how, blend) for how, blend in weighted_variants(first, scores, kind)]
+        tried = [
+            add_variant(how, blend) for how, blend in weighted_variants(first, scores, self.outputs)
+        ]
         how, blend, row = max(tried, key=lambda one: one[2]["score"])
-        linear = average_with_linear(blend, scores) if kind == "ranking" else None
+        average = self.outputs.has_linear_average
+        linear = average_with_linear(blend, scores) if average else None
         if linear is not None:
             how, blend, row = add_variant(f"{how} and linear", linear)
-        decoded = with_other_decoder(blend, kind)
+        decoded = with_other_decoder(blend, self.outputs)
         if decoded is not None:
             _, other, score = add_variant(f"{how}, {decoded[0]}", decoded[1])
             row, blend = (score, other) if score["score"] > row["score"] else (row, blend)
@@ -218,7 +220,7 @@ class Search:
 
         It has low rank unless `exact`.
         """
-        one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
+        one = self.outputs.is_array and np.shape(pairs.y)[1:] == (1,)
         coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
         operators = [Identity(), Covariance()] if coupled else [Identity()]
         rank = int(self.preset.rank * min(1.0, max(0.5, sqrt(FULL_RANK_ROWS / pairs.n))))
@@ -226,7 +228,7 @@ class Search:
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.output_kernel,
-                scoring="auto" if self.outputs.kind_ == "labels" else None,
+                scoring=self.outputs.scoring,
                 decoder=self.outputs.decoder(),
                 features=None if exact else _low_rank_features(kernel, rank),
             )

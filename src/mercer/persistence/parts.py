@@ -15,6 +15,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.checks import must
+from .._base.registered import REGISTERED
 from . import scikit_learn
 
 FOLDERS = (
@@ -22,11 +23,13 @@ FOLDERS = (
     "estimators", "sets", "fields", "sequences", "embedding", "tables", "auto", "problem", "_base",
 )  # fmt: skip
 """Folders and modules with parts of models; nothing else is imported for a file."""
-_REGISTERED: dict[str, type] = {}
 
 
 def register(cls: type) -> type:
     """Register a custom class, so that models with it can be saved and loaded.
+
+    `AutoDependency`, the command line and reports also predict the items of a registered space
+    that has a kernel and a metric; the kind of such an output column is the `name` of the space.
 
     A file names the class by module and name; loading imports nothing, so that the process that
     loads must have called `register` too. Use it as a decorator, or call it. To refuse files that
@@ -63,7 +66,7 @@ def register(cls: type) -> type:
         )
     if _mercer_name(cls) is not None:
         raise ValueError(f"{cls.__name__} is mercer's own and needs no registration.")
-    _REGISTERED[_registered_name(cls)] = cls
+    REGISTERED[_registered_name(cls)] = cls
     return cls
 
 
@@ -75,7 +78,7 @@ def _registered_name(kind: type) -> str:
 def part_name(kind: type) -> str | None:
     """Return the name of a class in model files; None if its objects cannot be saved."""
     name = _registered_name(kind)
-    if _REGISTERED.get(name) is kind:
+    if REGISTERED.get(name) is kind:
         return name
     return _mercer_name(kind) or scikit_learn.class_name(kind)
 
@@ -93,11 +96,11 @@ def part_type(name: Any) -> type:
     """Return the class with the given name in a model file; raise an error if unknown."""
     if isinstance(name, str) and name.startswith("registered:"):
         must(
-            name in _REGISTERED,
+            name in REGISTERED,
             f"it holds {name.removeprefix('registered:')!r:.80}, a class that is not mercer's: "
             "import it and call mercer.register on it first, if you trust its author",
         )
-        return _REGISTERED[name]
+        return REGISTERED[name]
     theirs = scikit_learn.class_of(name) if isinstance(name, str) else None
     if theirs is not None:
         return theirs

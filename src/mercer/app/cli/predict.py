@@ -63,7 +63,7 @@ def predict(
     if top is not None and coverage is not None:
         raise ValueError("--top and --coverage cannot be combined: use one of them.")
     learnt, table = load_model_and_table(model, data, options)
-    if probabilities and learnt.outputs_.kind_ not in ("class", "labels"):
+    if probabilities and not learnt.outputs_.has_labels:
         raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
         table = _without_missing(table, learnt.inputs_.kinds_)
@@ -117,10 +117,9 @@ def _without_missing(table: Any, kinds: dict[Any, str]) -> Any:
 
 def _warn_of_unseen_labels(model: Any, table: Any) -> None:
     """Warn about labels in the output columns of the table that the model cannot predict."""
-    if model.outputs_.kind_ not in ("class", "labels") or len(model.outputs_.columns_) > 1:
+    if not model.outputs_.has_labels or len(model.outputs_.columns_) > 1:
         return
-    truth = model.outputs_.read(table)
-    labels = set().union(*truth) if model.outputs_.kind_ == "labels" else set(truth)
+    labels = set().union(*model.outputs_.sets_of(model.outputs_.read(table)))
     unseen = sorted(map(str, labels - set(model.classes_)))
     if unseen:
         named = ", ".join(map(repr, unseen[:5])) + (", …" if len(unseen) > 5 else "")

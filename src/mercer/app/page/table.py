@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import AutoDependency, save
-from ...auto.kinds.guess import INPUT_KINDS, OUTPUT_KINDS, input_kind, output_kind, with_guesses
+from ...auto.kinds.guess import INPUT_KINDS, input_kind, output_kind, with_guesses
+from ...auto.kinds.registry import output_kinds
 from ...tables import BadTable, Table, read
 from .plain import sentence_of, to_json_types
 
@@ -90,7 +91,7 @@ class TableTab:
             "columns": [{"name": name, **_kinds_by_role(table, name)} for name in columns],
             "kinds": {
                 "input": [kind for kind in INPUT_KINDS if kind != "nothing"],
-                "output": OUTPUT_KINDS,
+                "output": output_kinds(),
             },
             "first": [[to_json_types(cells[i]) for cells in columns.values()]
                       for i in range(min(4, len(table)))],
@@ -194,10 +195,13 @@ class TableTab:
 
 def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:
     """Return the prediction for one row as JSON: the output, the best five, and the set."""
-    kind = model.outputs_.kind_
     output = {str(name): to_json_types(cells[0]) for name, cells in model.predict(row).items()}
-    answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
-    if kind in ("number", "curve", "image"):
+    answer: dict[str, Any] = {
+        "kind": model.outputs_.kind_,
+        "output": output,
+        "coverage": model.coverage,
+    }
+    if model.outputs_.is_array:
         if model.coverage is not None:
             sets = model.predict_set(row)
             answer["band"] = [
@@ -226,13 +230,7 @@ def _texts_of_set(model: AutoDependency, row: dict[Any, list]) -> list[str]:
     """Return the members of the prediction set of a row as texts."""
     sets = model.predict_set(row)
     columns = {name: cells[0] for name, cells in sets.items() if name != model.id}
-    if model.outputs_.kind_ == "labels":
-        return [
-            f"{name.partition(' ')[0]}: {_format_output(cell)}" for name, cell in columns.items()
-        ]
-    if model.outputs_.kind_ == "record":
-        return [f"{name}: {_format_output(cell)}" for name, cell in columns.items()]
-    return [_format_output(y) for y in next(iter(columns.values()))]
+    return model.outputs_.members(columns, _format_output)
 
 
 def _read_upload(name: str, encoded: Any) -> Table:
@@ -274,7 +272,7 @@ def _requested_kinds(request: dict, used: list) -> dict[Any, str]:
 def _kinds_by_role(table: Table, name: Any) -> dict[str, str]:
     """Return the kind of a column as input and as output; an error message if it is unclear."""
     kinds = {}
-    for role, kind in (("input", input_kind), ("output", lambda t, n: output_kind(t, [n]))):
+    for role, kind in (("input", input_kind), ("output", output_kind)):
         try:
             kinds[role] = kind(table, name)
         except ValueError as problem:

@@ -28,9 +28,6 @@ FEW_CLASSES = 20
 """An output column with at most this many distinct integers or words is a class."""
 INTEGER = re.compile(r"[+\-−]?\d+")
 INPUT_KINDS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
-OUTPUT_KINDS = (
-    "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",
-)  # fmt: skip
 
 
 def input_kind(table: Table, name: Name) -> str:
@@ -50,18 +47,25 @@ def input_kind(table: Table, name: Name) -> str:
     return "category" if _has_few_values(column.cells, CATEGORIES) else "text"
 
 
-def output_kind(table: Table, names: Sequence[Name]) -> str:
-    """Guess the common kind of output columns, such as "ranking"; "record" if kinds differ."""
-    if len(names) > 1:
-        return _kind_of_columns(table, names)
-    cells = table.columns[names[0]]
+def common_kind(table: Table, names: Sequence[Name]) -> str | None:
+    """Guess the common kind of output columns, such as "ranking"; None if their kinds differ."""
+    if len(names) == 1:
+        return output_kind(table, names[0])
+    if all(is_numeric(table, name) for name in names):
+        return _kind_of_numbers(table.filled(names, drop=True), names)
+    return "ranking" if labels_by_rank(_sample_rows(table), names) else None
+
+
+def output_kind(table: Table, name: Name) -> str:
+    """Guess the kind of an output column, such as "ranking"."""
+    cells = table.columns[name]
     if isinstance(cells, np.ndarray) and cells.ndim > 2:
         return "image"
-    column = Column.of(table, names[0])
+    column = Column.of(table, name)
     if not len(column.cells):
         return "text"
     if column.is_numeric:
-        return _kind_of_numbers(without_empty_cells(table, names[0]), names)
+        return _kind_of_numbers(without_empty_cells(table, name), [name])
     column.refuse_mixed()
     kind = _kind_of_cells(_sample_cells(column.cells), output=True)
     if kind != "text":
@@ -71,16 +75,7 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
 
 def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
     """Return the kind of each output column: the one in `chosen`, or else a guess."""
-    return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
-
-
-def _kind_of_columns(table: Table, names: Sequence[Name]) -> str:
-    """Guess the common kind of several output columns."""
-    if all(is_numeric(table, name) for name in names):
-        return _kind_of_numbers(table.filled(names, drop=True), names)
-    if labels_by_rank(_sample_rows(table), names):
-        return "ranking"
-    return "record"
+    return {name: chosen.get(name) or output_kind(table, name) for name in names}
 
 
 def _has_few_values(cells: Any, most: int) -> bool:
@@ -117,11 +112,11 @@ def _sample_indices(n: int) -> np.ndarray:
 
 
 def _is_row_counter(name: Name, cells: Any) -> bool:
-    """Return whether an unnamed column has increasing integers, as an index of pandas does.
+    """Return whether the first column has no name, and increasing integers, as an index has.
 
     It does not count from 0 or 1 if rows were left out.
     """
-    if not isinstance(name, str) or not name.startswith("Unnamed: "):
+    if not isinstance(name, str) or not name.startswith("Unnamed: 0"):
         return False
     texts = [str(cell).strip() for cell in cells]
     counts = [int(text) for text in texts if text.isdecimal() and len(text) < 19]

@@ -1,32 +1,30 @@
-"""Columns of numbers, dates and durations, and columns of arrays, as rows of numbers."""
+"""Columns of numbers, dates and durations, and columns of arrays, as outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from sklearn.metrics import r2_score
+from sklearn.preprocessing import StandardScaler
 
 from ..._base.arrays import Items
-from ...spaces import Curves, Space, Vectors
+from ...kernels import Kernel, Linear, Mapped
+from ...spaces import Space, Vectors
+from ..pictures import Picture, scatter
 from ..tables.bad_table import BadTable
 from ..tables.columns import Column, numbers
-from ..tables.notation import CLOCK, Dates, Durations, Notation, days_since_1970
+from ..tables.notation import Dates, Durations, Notation, Numbers
 from ..tables.table import Name, Table
-from .cells import Cells
+from .base import Comparison, Kind, Rows
+from .times import date_form, has_times, write_dates, write_durations
 
-FIRST_DAY, LAST_DAY = -719_162, 2_932_895
-"""The range of Python's dates, in days since 1970."""
-NANOSECONDS = 106_000
-"""The largest distance from 1970, in days, that an array of nanoseconds can represent."""
-SECONDS_PER_DAY = 86_400
-"""The number of seconds of a day."""
+PLOTTED_COLUMNS = 6
+"""The largest number of output columns that have a separate plot."""
 
 
-class NumberCells(Cells):
-    """Converter of cells that hold numbers, dates, durations or arrays of numbers.
+class NumberKind(Kind):
+    """Numbers, dates, durations, or arrays of numbers.
 
     Attributes
     ----------
@@ -44,6 +42,9 @@ class NumberCells(Cells):
         Whether a column of dates has times of the day.
     """
 
+    kind_ = "number"
+    metric_name = "mean R²"
+    is_array = has_column_intervals = has_quick_sets = has_pictures = True
     space: Space = Vectors()
 
     @property
@@ -51,9 +52,9 @@ class NumberCells(Cells):
         """Whether some column holds dates or durations."""
         return any(isinstance(one, Dates | Durations) for one in self.notations_ or ())
 
-    def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Determine the decimal mark or date format of each column; return the training numbers."""
-        self.columns_ = list(names)
+    def fit_cells(self, table: Table) -> np.ndarray:
+        """Determine the notation of each column; return the training numbers."""
+        names = self.columns_
         cells = table.columns[names[0]]
         if len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1:
             self.notations_: list[Notation] | None = None
@@ -62,14 +63,14 @@ class NumberCells(Cells):
         self.notations_ = [Column.of(table, name).notation() for name in names]
         parts = [numbers(table, [n], [one]) for n, one in zip(names, self.notations_, strict=True)]
         self.widths_ = [part.shape[1] for part in parts]
-        self.forms_ = [_date_form(table.columns[name]) for name in names]
+        self.forms_ = [date_form(table.columns[name]) for name in names]
         self.has_times_ = [
-            isinstance(notation, Dates) and _has_times(table.columns[name], part[:, 0])
+            isinstance(notation, Dates) and has_times(table.columns[name], part[:, 0])
             for name, notation, part in zip(names, self.notations_, parts, strict=True)
         ]
         return np.hstack(parts)
 
-    def read(self, table: Table) -> np.ndarray:
+    def read_cells(self, table: Table) -> np.ndarray:
         """Return the numbers in a table, (rows, numbers); images keep their shape."""
         rows = numbers(table, table.names(self.columns_), self.notations_)
         width = int(np.prod(self.shape_)) if self.notations_ is None else sum(self.widths_)
@@ -106,95 +107,116 @@ class NumberCells(Cells):
             return write_dates(values, self.forms_[j], self.has_times_[j])
         return values
 
+    def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
+        """Return the linear kernel on standardised numbers.
 
-class CurveCells(NumberCells):
-    """Converter of cells that hold the values of a curve, one per cell or all in one cell."""
+        The scaler is fitted to all training outputs `y`, once, because models that scaled outputs
+        by their own sample could not be blended.
+        """
+        scaler = StandardScaler().fit(y, sample_weight=weights)
+        return Mapped(scaler, Linear(), Vectors(), inverse=True)
 
-    space = Curves()
+    @property
+    def is_one_number(self) -> bool:
+        """Whether an output is a single number, of which outputs have no covariance."""
+        return sum(self.widths_) == 1 if self.notations_ else self.shape_ == (1,)
+
+    # -- quality ------------------------------------------------------------------------------
+
+    def metric(self, truth: Items, predicted: Items) -> float:
+        """Return the mean R² of the columns that vary."""
+        Y, G = rows_of(truth), rows_of(predicted)
+        varies = Y.std(axis=0) > 0
+        return float(r2_score(Y[:, varies], G[:, varies])) if varies.any() else 0.0
+
+    def other_metrics(self, truth: Items, predicted: Items) -> dict[str, float]:
+        """Return the root mean squared error."""
+        return {
+            "root mean squared error": float(np.sqrt(np.mean(errors_of(truth, predicted) ** 2)))
+        }
+
+    def row_errors(self, truth: Items, predicted: Items) -> np.ndarray:
+        """Return the root mean squared error of each row, in standard deviations of the columns."""
+        spread = rows_of(truth).std(axis=0)
+        E = errors_of(truth, predicted) / np.where(spread > 0, spread, 1.0)
+        return np.sqrt((E**2).mean(axis=1))
+
+    def label_scores(self, truth: Items, predicted: Items) -> Rows:
+        """Return a table of R² and root mean squared error of each column."""
+        Y, G = rows_of(truth), rows_of(predicted)
+        explained = r2_score(Y, G, multioutput="raw_values")
+        return [
+            {
+                "column": name,
+                "R²": float(explained[j]) if np.ptp(Y[:, j]) > 0 else 0.0,
+                "root mean squared error": float(np.sqrt(((Y - G)[:, j] ** 2).mean())),
+            }
+            for j, name in enumerate(self._value_names(Y.shape[1], ""))
+        ]
+
+    def _value_names(self, width: int, prefix: str) -> list[str]:
+        """Return a name for each value: those of the columns, or else numbers."""
+        named = len(self.columns_) == width
+        return [str(name) if named else f"{prefix}{name}" for name in
+                (self.columns_ if named else range(width))]  # fmt: skip
+
+    # -- descriptions -------------------------------------------------------------------------
+
+    def describe(self, table: Table, y: Items) -> dict[Name, str]:
+        """Return the range of each column."""
+        Y = rows_of(y)
+        forms = self.notations_ or [Numbers()] * len(self.columns_)
+        if len(self.columns_) == 1 < Y.shape[1]:
+            return {self.columns_[0]: f"rows of {Y.shape[1]} values, {describe_range(Y, forms[0])}"}
+        return {name: describe_range(Y[:, j], forms[j]) for j, name in enumerate(self.columns_)}
+
+    def pictures(self, shown: Comparison) -> list[Picture]:
+        """Return a scatter plot of predicted against true values for each output column."""
+        Y, G = rows_of(shown.truth), rows_of(shown.left_out)
+        names = self._value_names(Y.shape[1], "value ")[:PLOTTED_COLUMNS]
+        return [scatter(name, Y[:, j], G[:, j]) for j, name in enumerate(names)]
+
+    # -- predictions --------------------------------------------------------------------------
+
+    def columns_of_sets(self, sets: Any) -> dict[str, Any]:
+        """Convert the two ends of intervals to columns, such as "lower y" and "upper y"."""
+        ends = sets if isinstance(sets, tuple) else (sets.lower, sets.upper)
+        return self.columns_of_ends(("lower", "upper"), ends)
+
+    def bands(self, sets: Any, rows: int) -> Any:
+        """Return the two ends of the intervals as outputs of this kind."""
+        return tuple(np.reshape(A, (rows, *self._item_shape)) for A in (sets.lower, sets.upper))
+
+    @property
+    def _item_shape(self) -> tuple[int, ...]:
+        """The shape of one output."""
+        return (-1,)
+
+    def array_of(self, items: Items, flat: bool) -> Any:
+        """Convert outputs to an array of numbers, dates or durations; if `flat`, to a vector."""
+        rows = np.asarray(items)
+        if self.has_dates:
+            columns = self.write(rows).values()
+            rows = np.column_stack([np.asarray(column) for column in columns])
+        return rows[:, 0] if flat and rows.ndim == 2 and rows.shape[1] == 1 else rows
 
 
-def _date_form(cells: Any) -> str:
-    """Return how dates or durations are written in cells, such as "datetime" or "clock".
-
-    The values are listed under `NumberCells.forms_`.
-    """
-    if isinstance(cells, np.ndarray):
-        return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
-    first = cells[0]
-    if isinstance(first, datetime):
-        unit = first.unit if isinstance(first, pd.Timestamp) else "us"
-        return "datetime" if first.tzinfo is None else f"{unit} {first.tzinfo}"
-    if isinstance(first, date):
-        return "date"
-    if isinstance(first, timedelta | time):
-        return "time" if isinstance(first, time) else "timedelta"
-    clock = all(isinstance(cell, str) and CLOCK.fullmatch(cell.strip()) for cell in cells)
-    return "clock" if clock else f"text{_utc_offset(str(first).strip())}"
+def describe_range(values: np.ndarray, notation: Notation) -> str:
+    """Return the smallest and the largest value as text: numbers, dates or durations."""
+    low, high = float(np.min(values)), float(np.max(values))
+    if isinstance(notation, Dates):
+        first, last = write_dates(np.array([low, high]), "text", with_times=False)
+        return f"dates from {first} to {last}"
+    unit = "days" if isinstance(notation, Durations) else ""
+    unit = (notation.unit or "") if isinstance(notation, Numbers) else unit
+    return f"{low:.4g} to {high:.4g}" + (f" {unit}" if unit else "")
 
 
-def _utc_offset(text: str) -> str:
-    """Return the offset from UTC in a date and time such as "+02:00", or an empty text."""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return ""
-    return when.isoformat().removeprefix(when.replace(tzinfo=None).isoformat())
+def rows_of(items: Items) -> np.ndarray:
+    """Return outputs as a matrix of floats, one row for each."""
+    return np.asarray(items, dtype=float).reshape(len(items), -1)
 
 
-def _has_times(cells: Any, values: np.ndarray) -> bool:
-    """Return whether some dates have a time of day other than midnight in their time zone."""
-    if isinstance(cells, np.ndarray) or not isinstance(cells[0], datetime):
-        return bool((values % 1.0).any())
-    return any(cell.timetz().replace(tzinfo=None) != datetime.min.time() for cell in cells)
-
-
-def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
-    """Convert days since 1970 to dates of type `form`, rounded to days unless `with_times`.
-
-    `form` is a result of `_date_form`.
-    """
-    bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
-    if form.startswith(("<M8", ">M8")):
-        near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
-        return _round_to_seconds(near, with_times).astype("M8[s]").astype(form)
-    if form.startswith("text"):
-        offset = form.removeprefix("text")
-        local = bounded - days_since_1970(datetime.fromisoformat(f"1970-01-01T00:00:00{offset}"))
-        rounded = _round_to_seconds(local, with_times).astype("M8[s]")
-        return [f"{when}{offset}" if with_times else f"{when:.10}" for when in rounded.astype(str)]
-    if form in ("date", "datetime"):
-        rounded = _round_to_seconds(bounded, with_times).astype("M8[s]").tolist()
-        return [when.date() for when in rounded] if form == "date" else rounded
-    unit, _, zone = form.partition(" ")
-    rounded = pd.DatetimeIndex(_round_to_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(
-        unit
-    )
-    local = rounded.tz_convert(zone)
-    return list(local if with_times else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
-
-
-def _round_to_seconds(days: np.ndarray, with_times: bool) -> np.ndarray:
-    """Convert days to whole seconds; round them to whole days first unless `with_times`."""
-    whole = np.round(days * SECONDS_PER_DAY) if with_times else np.round(days) * SECONDS_PER_DAY
-    return whole.astype("int64")
-
-
-def write_durations(values: np.ndarray, form: str) -> Any:
-    """Convert numbers of days to durations of type `form`, a result of `_date_form`."""
-    spans = np.round(np.nan_to_num(values) * SECONDS_PER_DAY).astype("int64").astype("m8[s]")
-    if form.startswith(("<m8", ">m8")):
-        return spans.astype(form)
-    if form == "timedelta":
-        return spans.tolist()
-    if form == "time":
-        return [(datetime.min + span % timedelta(days=1)).time() for span in spans.tolist()]
-    if form == "clock":
-        return [_clock_time(int(span)) for span in spans.astype("int64")]
-    return [str(pd.Timedelta(span)) for span in spans]
-
-
-def _clock_time(seconds: int) -> str:
-    """Return seconds as a clock time such as "01:30" or "01:30:05"."""
-    minutes, rest = divmod(abs(seconds), 60)
-    shown = f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{rest:02d}" if rest else "")
-    return f"-{shown}" if seconds < 0 else shown
+def errors_of(truth: Items, predicted: Items) -> np.ndarray:
+    """Return true minus predicted values, one row for each output."""
+    return rows_of(truth) - rows_of(predicted)

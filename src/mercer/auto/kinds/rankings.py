@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
+from ...decoders import Borda, Decoder
 from ...spaces import Rankings
+from ..pictures import Picture, ranking
 from ..tables.bad_table import BadTable
 from ..tables.columns import numbers
 from ..tables.table import Name, Table
-from .cells import Cells
+from .base import Comparison, Kind, Rows
 
 BETTER = (">", "≻")
 RANKING_SEPARATORS = (*BETTER, ";", "|", ",", " ")
 """Signs that may separate the labels of a ranking, best label first."""
+EXACT_RANKINGS = 10
+"""The exact best ranking is found for at most this many labels; each one doubles the time."""
 Order = list[list[str]]
 """Labels, best first, those of equal rank together."""
 
 
-class RankingCells(Cells):
-    """Converter of cells that hold rankings of one set of labels, perhaps with labels missing.
+class RankingKind(Kind):
+    """Rankings of one set of labels, perhaps with labels missing.
 
     Attributes
     ----------
@@ -37,6 +41,9 @@ class RankingCells(Cells):
         The number of labels.
     """
 
+    kind_ = "ranking"
+    metric_name = "Kendall tau"
+    has_linear_average = has_pictures = True
     space = Rankings()
 
     @property
@@ -44,9 +51,9 @@ class RankingCells(Cells):
         """Whether a cell holds a complete ranking as text or a list."""
         return self.labels_ is not None and len(self.columns_) == 1
 
-    def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
+    def fit_cells(self, table: Table) -> np.ndarray:
         """Determine how cells write rankings, and return the ranks of the training rows."""
-        self.columns_ = list(names)
+        names = self.columns_
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
         self.separator_ = ranking_separator(cells) if len(names) == 1 else None
@@ -65,7 +72,7 @@ class RankingCells(Cells):
             self.first_ = int(ranks[ranks >= 0].min(initial=1))
         else:
             self.first_ = 0
-        rows = self.read(table)
+        rows = self.read_cells(table)
         self.n_labels_ = rows.shape[1]
         return rows
 
@@ -103,7 +110,7 @@ class RankingCells(Cells):
             raise _ranking_error(table, i, name, table.columns[name][i])
         return R.astype(int)
 
-    def read(self, table: Table) -> np.ndarray:
+    def read_cells(self, table: Table) -> np.ndarray:
         """Return ranks, (rows, labels), from 0 for the best label; -1 for missing labels."""
         names, labels = table.names(self.columns_), self.labels_
         if labels is None:
@@ -136,6 +143,49 @@ class RankingCells(Cells):
             flat = [[label for tied in order for label in tied] for order in orders]
             return {n: [order[j] for order in flat] for j, n in enumerate(self.columns_)}
         return {self.columns_[0]: [self._write_cell(order) for order in orders]}
+
+    def unparsed(self, items: Items) -> Items:
+        """Return ranks counted like the training ranks."""
+        ranks = np.asarray(items)
+        return np.where(ranks < 0, -1, ranks + self.first_)
+
+    def decoder(self) -> Decoder | None:
+        """Return the decoder by mean ranks for many labels; else the exact default."""
+        return Borda() if self.n_labels_ > EXACT_RANKINGS else None
+
+    def other_decoder(self, rows: int, labels: int) -> tuple[str, Decoder] | None:
+        """Return the decoder by mean ranks, if rankings are decoded exactly."""
+        return None if self.n_labels_ > EXACT_RANKINGS else ("Borda", Borda())
+
+    def label_scores(self, truth: Items, predicted: Items) -> Rows:
+        """Return a table of the mean absolute rank error of each label."""
+        ranks = np.asarray(truth)
+        known = ranks >= 0
+        gaps = (np.abs(ranks - np.asarray(predicted)) * known).sum(axis=0) / known.sum(axis=0)
+        names = self.label_names(len(gaps))
+        return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
+
+    def description(self, y: Items) -> str:
+        """Return the number of labels."""
+        return f"orders of {np.shape(y)[1]} labels"
+
+    def notes(self, table: Table, y: Items) -> list[str]:
+        """Return a note on rankings that leave labels out."""
+        partial = int((np.asarray(y) < 0).any(axis=1).sum())
+        note = f"{partial} rankings leave out some labels; predictions rank all of them."
+        return [note] if partial else []
+
+    def pictures(self, shown: Comparison) -> list[Picture]:
+        """Return the true and the predicted ranking of some rows."""
+        names = self.label_names(np.shape(shown.truth)[1])
+        pictures = []
+        for number, i in shown.numbered:
+            orders = [
+                [names[j] for j in np.argsort(np.asarray(items)[i], kind="stable")]
+                for items in (shown.truth, shown.left_out)
+            ]
+            pictures.append(ranking(f"row {number}", *orders))
+        return pictures
 
     def tied_labels(self, ranks: Sequence[int]) -> Order:
         """Return lists of labels of equal rank, best first, from the ranks of one row."""

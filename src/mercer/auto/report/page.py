@@ -14,17 +14,7 @@ import numpy as np
 from ..._base.errors import require
 from ..._base.files import replacing
 from ..describe import round_numbers
-from ..measures import row_errors
 from .examples import examples_of, figures_or_rows
-
-CAPTIONS = {
-    "curve": "True (line) and predicted (dashed), from a small to a large error, with the band "
-    "that contains a whole curve nine times in ten.",
-    "image": "True (left) and predicted (right), from a small to a large error.",
-    "class": "Rows: true; columns: predicted.",
-    "labels": "Right (green), missed (dashed) and wrong (red), from a small to a large error.",
-}
-"""What the pictures of a kind of output show."""
 
 SHOWN_IMPORTANCES = 15
 """The largest number of columns whose importance is shown."""
@@ -141,11 +131,11 @@ def _error_variables(model: Any) -> dict[str, Any]:
         left_out = model.best_estimator_.loo_predict()
     except (AttributeError, ValueError) as problem:
         return {"reason": str(problem)}
-    errors = row_errors(model.outputs_, pairs.y, left_out)
+    errors = model.outputs_.row_errors(pairs.y, left_out)
     tables = model.diagnose()
     return {
         "importances": _importance_rows(model),
-        "caption": CAPTIONS.get(model.outputs_.kind_, "All predictions are left out."),
+        "caption": model.outputs_.caption,
         "drawn": figures_or_rows(model, pairs.y, left_out, errors),
         "found": tables,
         "by_label": "label" in (tables["labels"] or [{}])[0],

@@ -235,7 +235,7 @@ class Numbers(Notation):
         known = [amount for amount in amounts if amount is not None]
         units = [amount.unit for amount in known]
         bare = units.count("") + len(cells) - len(texts)
-        signs = sorted({unit for unit in units if unit}, key=units.count)
+        signs = sorted({unit for unit in units if unit}, key=lambda unit: (units.count(unit), unit))
         unit = signs[-1] if signs else ""
         unit = "" if unit == "%" and bare > units.count("%") else unit
         return replace(self, unit=unit, grouped=any(amount.grouped for amount in known))
