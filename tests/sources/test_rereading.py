@@ -95,6 +95,23 @@ def test_a_block_of_dask_that_changes(monkeypatch):
             MODEL.fit(loaded)
 
 
+@pytest.mark.parametrize("name", VALUES)
+def test_a_block_of_dask_whose_values_change(name):
+    dask = pytest.importorskip("dask")
+    readings = []
+
+    def load(i):
+        readings.append(i)
+        return BLOCKS[i] if readings.count(1) < 3 or i != 1 else VALUES[name][i]
+
+    with dask.config.set(scheduler="synchronous"):
+        loaded = [dask.delayed(load, pure=False)(i) for i in range(3)]
+        with pytest.raises(ValueError, match="block 1 of the stream held other values"):
+            MODEL.fit(loaded)
+        assert readings.count(1) == 3
+        MODEL.fit(loaded)  # another fit may read what is there then
+
+
 def test_a_stream_may_grow_between_fits():
     blocks = list(BLOCKS)
     stream = Stream(blocks)

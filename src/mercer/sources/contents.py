@@ -34,13 +34,16 @@ class Progress:
 
     def plus(self, block: Any, objects: bool) -> Progress:
         """Return the progress after one more block; hash objects of any type too if `objects`."""
-        values = _block_hashes(block, self.values, False)
-        digest = _block_hashes(block, self.digest, True) if objects else ()
+        values = block_hashes(block, self.values, False)
+        digest = block_hashes(block, self.digest, True) if objects else ()
         return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), values, digest)
 
 
-def _block_hashes(block: Any, before: tuple[int, ...], objects: bool) -> tuple[int, ...]:
-    """Return hashes of X, y and weights that continue the hashes of the blocks before."""
+def block_hashes(block: Any, before: tuple[int, ...], objects: bool) -> tuple[int, ...]:
+    """Return hashes of X, y and weights that continue the hashes of the blocks before.
+
+    Objects other than texts, numbers and numpy arrays count if `objects` is True.
+    """
     starts = (*before, 0, 0, 0)
     return tuple(content_hash(part, starts[i], objects) for i, part in enumerate(block))
 

@@ -17,6 +17,7 @@ from .._base.errors import require
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, Step, number_of_pairs
+from .contents import block_hashes
 from .stream import is_dask
 
 MERGED_AT_ONCE = 8
@@ -67,6 +68,7 @@ class DaskStream(Source):
         require("dask", "dask")
         super().__init__(sample, random_state, precision)
         self.blocks, self.lengths = _delayed_blocks(X, y)
+        self.hashes: dict[int, tuple[int, ...]] | None = None  # of the blocks at the first reading
         if sample_weight is not None:
             self._add_weights(sample_weight)
 
@@ -95,6 +97,7 @@ class DaskStream(Source):
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """Return the shapes, dtypes and names of the first block, which all blocks must have."""
+        self.hashes = None  # what an earlier fit read may have changed
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(_block_task(0, look, self.blocks[0]))
 
@@ -109,7 +112,20 @@ class DaskStream(Source):
             _block_task(number, work, number, starts[number], lengths[number], block)
             for number, block in enumerate(self.blocks)
         ]
-        return self._compute(_merge_tree(tasks, merge))
+        hashes, total = self._compute(_merge_tree(tasks, partial(_merged, merge)))
+        self._require_same_values(hashes)
+        return total
+
+    def _require_same_values(self, hashes: dict[int, tuple[int, ...]]) -> None:
+        """Raise an error if a block differs from the first reading; store its hashes at first."""
+        first = self.hashes or hashes
+        changed = [number for number, found in hashes.items() if first[number] != found]
+        if changed:
+            raise BadBlock(
+                f"block {min(changed)} of the stream held other values when it was read again: "
+                "give blocks that stay."
+            )
+        self.hashes = first
 
     def _lengths(self) -> list[int]:
         """Return the number of pairs in each block, which the cluster counts if unknown."""
@@ -277,14 +293,25 @@ def _with_weights(block: tuple, weights: Any) -> tuple:
     return (*block, weights)
 
 
-def _checked_step(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
-    """Return `step(number, start, block)`; raise an error unless a block has `pairs` pairs."""
+def _merged(merge: Callable, one: tuple[dict, Any], other: tuple[dict, Any]) -> tuple[dict, Any]:
+    """Merge two results of `_checked_step`: hashes by the number of the block, and results."""
+    return one[0] | other[0], merge(one[1], other[1])
+
+
+def _checked_step(
+    step: Callable, number: int, start: int, pairs: int, block: Any
+) -> tuple[dict[int, tuple[int, ...]], Any]:
+    """Return the hashes of a block under its number, and `step(number, start, block)`.
+
+    Raise an error unless the block has `pairs` pairs.
+    """
     if number_of_pairs(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "
             f"{number_of_pairs(block)} when read again: give blocks that stay."
         )
-    return step(number, start, block)
+    hashes = {number: block_hashes(block, (), objects=False)}  # a step may change the block
+    return hashes, step(number, start, block)
 
 
 def _apply_to_block(function: Callable, number: int, batch: Items) -> Items:
