@@ -386,6 +386,8 @@ PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictio
 PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
 BY_PRODUCTS = replace(ONE, solver="cg")
+AT_ONE = replace(ONE, left_out=True)
+AT_ITS_RIDGE = {k: v for k, v in PRODUCTS.items() if k != "gcv"} | {"left out": "at its ridge"}
 
 ROUTES = {
     "iterative": Route("iterative", "identity", BY_PRODUCTS, PRODUCTS),
@@ -393,6 +395,10 @@ ROUTES = {
     "iterative, conditional": Route("iterative", "conditional", BY_PRODUCTS, PRODUCTS),
     "iterative, rbf outputs": Route(
         "iterative", "rbf outputs, covariance", BY_PRODUCTS, PRODUCTS | INFINITE
+    ),
+    "leverages": Route("leverages", "identity", AT_ONE, AT_ITS_RIDGE, grouped=False),
+    "leverages, conditional": Route(
+        "leverages", "conditional", AT_ONE, AT_ITS_RIDGE, grouped=False
     ),
     "cholesky": Route("cholesky", "identity", ONE),
     "cholesky, rbf outputs": Route(

@@ -50,11 +50,11 @@ class OperatorByRidge(SolutionMethod):
         """Solve with the operator at the ridge `alpha`, and return the fitted map g."""
         return self.at(alpha).solve(alpha)
 
-    def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
         """Yield outputs minus left-out predictions in output coordinates, for each alpha."""
         for alpha in alphas:
             fixed = self.at(alpha)
-            yield fixed.basis.to_coordinates(next(iter(fixed.residuals([alpha]))))
+            yield fixed.basis.to_coordinates(next(iter(fixed.residuals([alpha], averaged))))
 
     def scale(self) -> float:
         """Return the unit of relative ridges, tr K_x / n."""

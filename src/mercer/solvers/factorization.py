@@ -99,8 +99,8 @@ class SolutionMethod:
         """Return the fitted map g for the ridge `alpha`."""
         raise NotImplementedError
 
-    def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Yield the outputs minus left-out predictions for each alpha."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Yield the outputs minus left-out predictions; for GCV, leverages are `averaged`."""
         raise NotSupported(f"{self.problem.kernel} solved so has no left-out predictions.")
 
     def scale(self) -> float:
@@ -252,7 +252,7 @@ class Factorization:
         The parameters are those of `left_out`.
         """
         if self.method is not None:
-            yield from self.method.residuals(alphas)
+            yield from self.method.residuals(alphas, averaged)
             return
         if averaged:
             yield from map(self._averaged_residuals, alphas)

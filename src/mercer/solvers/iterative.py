@@ -60,9 +60,15 @@ def iterative_refusal(problem: Problem, want: Want) -> str | None:
     """
     if not want.single or want.moves or want.relative:
         return "solver='cg' solves at one ridge and leaves nothing out: use solver='auto'"
+    return None if want.solver == "cg" else few_outputs(problem)
+
+
+def few_outputs(problem: Problem) -> str | None:
+    """Return the reason why conjugate gradients would be slow or inaccurate; None if they are not.
+
+    They are for many examples with few outputs and similar weights.
+    """
     n, w, width = problem.n, problem.weights, problem.outputs.width
-    if want.solver == "cg":
-        return None
     if n < LEAST_EXAMPLES or problem.spanned or (width or 0) > LARGEST_WIDTH * n:
         return "a factorisation is as fast"
     if w is not None and w.max() > LARGEST_WEIGHT_RATIO * w.min():
@@ -78,10 +84,9 @@ def iterative(problem: Problem, want: Want, cache: Cache) -> Factorization:
     output_rows, requested = cache.output_rows(problem), want.solver == "cg"
     system = RidgeSystem.of(problem, int(output_rows.rows.shape[1]), requested)
     try:
-        solution = system.solution(problem, output_rows, want.alphas[0])
-        return Factorization(
-            problem, solution.kernel, output_rows, [], method=Solved(problem, solution)
-        )
+        dual = system.dual(problem, output_rows, want.alphas[0])
+        found = system.solution(dual, problem, output_rows, want.alphas[0])
+        return Factorization(problem, found.kernel, output_rows, [], method=Solved(problem, found))
     except (NeedsSpectrum, NotPositiveSemidefinite) as error:
         if requested:
             warnings.warn(
@@ -89,12 +94,39 @@ def iterative(problem: Problem, want: Want, cache: Cache) -> Factorization:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-    gram = system.gram_of_values()
-    del system  # so that the Gram matrix is in memory once
+    return factorized(system.gram_of_values(), problem, want, cache)
+
+
+def factorized(gram: InputGram, problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor a problem by a Cholesky factor or the spectrum, given its kernel values."""
     direct = problem.kernel.operator.uniform is not None
     cache.current = (problem.inputs.kernel, ExactSpectrum(gram, direct))
-    del gram
-    return (cholesky if direct else spectral)(problem, want, cache)
+    return (cholesky if direct and want.single else spectral)(problem, want, cache)
+
+
+@dataclass(frozen=True, eq=False)
+class DualSolution:
+    """The solution along the directions of the operator.
+
+    Attributes
+    ----------
+    TQ
+        The outputs along the directions, centred and weighted.
+    Q
+        The directions; None if they are the coordinates.
+    shifts
+        α/b_j for each direction; infinite where b_j is zero.
+    C
+        The dual coefficients, one column for each direction.
+    residual
+        The largest relative residual.
+    """
+
+    TQ: Array
+    Q: Array | None
+    shifts: Array
+    C: Array
+    residual: float
 
 
 @dataclass(eq=False)
@@ -227,29 +259,53 @@ class RidgeSystem:
         """Return P times the preconditioner times R."""
         return self.centred(self.pivots(R, shifts))
 
-    def solution(self, problem: Problem, output_rows: OutputRows, alpha: float) -> Solution:
-        """Return the fitted map of a problem at the ridge alpha."""
+    def dual(self, problem: Problem, output_rows: OutputRows, alpha: float) -> DualSolution:
+        """Determine the operator of a problem, and solve along its directions."""
         T = self.without_constants(output_rows.rows)  # again: the mean is rounded
         xp, (n, q) = namespace(T), T.shape
         if self.budget < inf and q > LARGEST_WIDTH * n:
             raise NeedsSpectrum("there are many outputs")
         b, Q = problem.kernel.operator.eigh(ProductMoments(problem.total, T, self))
         TQ = T if Q is None else T @ Q
+        shifts = like(np.divide(alpha, host(b), where=host(b) > 0, out=np.full(q, inf)), T)
         live = np.flatnonzero(host(b) > 0)
         C, residual = xp.zeros_like(TQ), 0.0
         if len(live):
             own = take_columns(TQ, live)
-            found = self.solve(own, alpha / take_columns(b[None, :], live)[0, :])
+            found = self.solve(own, take_columns(shifts[None, :], live)[0, :])
             C = xp.matrix_transpose(put(xp.matrix_transpose(C), live, xp.matrix_transpose(found.X)))
             norms = column_norms(own)
             residual = float((found.residuals / np.where(norms > 0, norms, 1.0)).max())
-        C = C if Q is None else C @ adjoint(Q)
+        return DualSolution(TQ, Q, shifts, C, residual)
+
+    def solution(
+        self, dual: DualSolution, problem: Problem, output_rows: OutputRows, alpha: float
+    ) -> Solution:
+        """Return the fitted map of a problem at the ridge alpha."""
+        C = dual.C if dual.Q is None else dual.C @ adjoint(dual.Q)
         map, explained = self.gram.dual_map(C)
         offset = None if output_rows.mean is None else output_rows.mean - explained
         weights = training_weights(problem, output_rows, alpha)
         kernel = Separable(problem.inputs.kernel, problem.kernel.operator)
         points = PointMap(map, offset, output_rows.frame, weights)
-        return Solution(points, kernel, self.n_iter, residual)
+        return Solution(points, kernel, self.n_iter, dual.residual)
+
+    def matrix(self) -> Array:
+        """Return K̃ as a new array."""
+        products = self.products
+        K = (
+            products.K
+            if isinstance(products, MatrixProducts)
+            else products.times(like(np.eye(int(products.diagonal.shape[0])), products.diagonal))
+        )
+        K = K + 0.0 if self.roots is None else self.roots * K * self.roots.T
+        if self.N is None:
+            return K
+        R = K @ self.N
+        R = R - self.N * (0.5 * float((self.N.T @ R)[0, 0]))
+        K -= R @ self.N.T
+        K -= self.N @ R.T
+        return K
 
 
 @dataclass(frozen=True, eq=False)

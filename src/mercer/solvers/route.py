@@ -15,6 +15,7 @@ from .coupled import conjugate_gradient_refusal, coupled, coupled_refusal
 from .exact import cholesky, spectral
 from .factorization import Factorization
 from .iterative import iterative, iterative_refusal
+from .leverages import leverages, leverages_refusal
 from .low_rank import low_rank
 from .low_rank_solution import low_rank_solution, solution_refusal
 from .outputs import Cache
@@ -59,6 +60,7 @@ def _cholesky_refusal(problem: Problem, want: Want) -> str | None:
 
 CHOLESKY = Solver("cholesky", cholesky, _cholesky_refusal, ("cholesky",))
 ITERATIVE = Solver("iterative", iterative, iterative_refusal, ("cg",))
+LEVERAGES = Solver("leverages", leverages, leverages_refusal)
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
 LOW_RANK_SOLUTION = Solver("moments", low_rank_solution, solution_refusal)
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
@@ -68,8 +70,8 @@ BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    ITERATIVE, CHOLESKY, SPECTRAL, LOW_RANK_SOLUTION, LOW_RANK, STREAMED, BY_RIDGE, BY_DIRECTION,
-    DENSE, CONJUGATE_GRADIENTS,
+    ITERATIVE, LEVERAGES, CHOLESKY, SPECTRAL, LOW_RANK_SOLUTION, LOW_RANK, STREAMED, BY_RIDGE,
+    BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
 """The values of the parameter `solver` for separable and for coupled kernels."""
@@ -86,7 +88,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (BY_RIDGE,)
     if features is not None:
         return LOW_RANK_SOLUTION, LOW_RANK
-    return ITERATIVE, CHOLESKY, SPECTRAL
+    return ITERATIVE, LEVERAGES, CHOLESKY, SPECTRAL
 
 
 def route(problem: Problem, want: Want) -> Solver:
