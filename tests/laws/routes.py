@@ -386,7 +386,7 @@ PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictio
 PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
 BY_PRODUCTS = replace(ONE, solver="cg")
-AT_ONE = replace(ONE, left_out=True)
+AT_ONE = replace(ONE, left_out=True, solver="cg")
 AT_ITS_RIDGE = {k: v for k, v in PRODUCTS.items() if k != "gcv"} | {"left out": "at its ridge"}
 
 ROUTES = {

@@ -58,7 +58,7 @@ def leverages(problem: Problem, want: Want, cache: Cache) -> Factorization:
     If the interpolation or the solution is not accurate enough, the problem is factored.
     """
     output_rows, (alpha,) = cache.output_rows(problem), want.alphas
-    system = RidgeSystem.of(problem, int(output_rows.rows.shape[1]), False)
+    system = RidgeSystem.of(problem, int(output_rows.rows.shape[1]), want.solver == "cg")
     try:
         dual = system.dual(problem, output_rows, alpha)
         G = inverse_diagonals(system, dual.shifts)
