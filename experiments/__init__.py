@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "guarantees": "whether prediction sets hold the truth as often as they state (simulated)",
     "coverage": "how often prediction sets hold the truth, and how large they are",
     "darcy": "Darcy's equation: whole-field, local and shared kernels",
+    "ellipsoids": "how large ellipsoids are next to balls, boxes and MAPIE's multivariate scores",
     "widths": "how wide bands are that adapt to places and inputs, at equal coverage",
     "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
     "densities": "log densities and CRPS of the posterior next to scikit-learn's Gaussian process",
