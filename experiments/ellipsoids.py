@@ -75,7 +75,7 @@ def by_ball(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, Y_new: np.ndarray) 
 def by_box(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, Y_new: np.ndarray) -> Found:
     """Return what boxes of intervals contain, with a level for each by Bonferroni."""
     sets = sets_of("intervals", X, Y, 1.0 - (1.0 - ASKED) / Y.shape[1])
-    found = sets.predict(X_new)
+    found: Any = sets.predict(X_new)
     inside = ((found.lower <= Y_new) & (Y_new <= found.upper)).all(axis=1)
     return inside, np.log(found.upper - found.lower).sum(axis=1)
 

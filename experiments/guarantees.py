@@ -154,6 +154,7 @@ RANKS = KernelDependency(RBF(2.0), Kendall())
 TAGS = KernelDependency(RBF(2.0), Labels())
 STRINGS = KernelDependency(RBF(1.0), Spectrum(2))
 DECODED = KernelDependency(RBF(1.0), alpha=0.3, decoder=Candidates())
+QUANTILES = {"kind": "intervals", "scale": "quantile"}
 LOCAL = KernelDependency(Local(RBF(1.0), width=1.0), alpha=0.3)
 
 
@@ -263,6 +264,9 @@ def _band_cells() -> list[Cell]:
              _sets(CURVES, kind="band", scale="residual")),
         Cell("curves, split, residual scale, by subject", subjects,
              _sets(GIVEN, kind="band", scale="residual")),
+        Cell("intervals of quantiles, split", vectors, _sets(GIVEN, **QUANTILES), sizes=SIZES[:2]),
+        Cell("intervals of quantiles, split, by subject", subjects,
+             _sets(GIVEN, **QUANTILES), sizes=SIZES[1:2]),
         Cell("flat bands, jackknife+", vectors, _sets(GIVEN, plus, kind="band", scale="flat")),
         Cell("flat curves, jackknife+", curves, _sets(CURVES, plus, kind="band", scale="flat")),
         Cell("flat bands, jackknife+, by subject", subjects,

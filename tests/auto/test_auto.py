@@ -171,9 +171,14 @@ def test_scoring_and_weights():
 def test_sets_cover():
     new = RNG.normal(size=(200, 3))
     truth = np.column_stack([np.sin(2 * new[:, 0]) + new[:, 1], new[:, 2] ** 2])
-    low, high = auto(coverage=0.8).fit(X, Y).predict_set(new)
+    model = auto(coverage=0.8).fit(X, Y)
+    low, high = model.predict_set(new)
     inside = ((low <= truth) & (truth <= high)).all(axis=1).mean()
     assert 0.65 < inside < 0.97
+    low, high = model.predict_set(new, joint=False)
+    found = model.evaluate(new, truth)
+    assert found["coverage of rows"] == inside
+    assert found["coverage of values"] == ((low <= truth) & (truth <= high)).mean()
     kinds = np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, "up", "down")
     sets = auto(coverage=0.9).fit(X, kinds).predict_set(X)
     assert np.mean([kind in found for kind, found in zip(kinds, sets, strict=True)]) > 0.8

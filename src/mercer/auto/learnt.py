@@ -340,9 +340,33 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             Rows with the input columns, in any form that `fit` takes.
         y : table, default=None
             The true outputs, if they are not columns of X.
+
+        Returns
+        -------
+        The metrics. With the parameter `coverage`, numbers also have "coverage of rows", how often
+        all values of a row are in their intervals at once, and "coverage of values", how often
+        a value is in its own interval: the intervals of the first are wider.
         """
-        known = self._true_and_predicted(X, y)
-        return metrics_by_name(self.outputs_, *known)
+        truth, predicted = self._true_and_predicted(X, y)
+        found = metrics_by_name(self.outputs_, truth, predicted)
+        if self.coverage is not None and self.outputs_.kind_ == "number":
+            found |= self._coverages(self._read_inputs(X)[1], truth, self.coverage)
+        return found
+
+    def _coverages(self, rows: Items, truth: Items, coverage: float) -> dict[str, float]:
+        """Return how often the sets of checked inputs hold all values, and single values.
+
+        Values that are missing are not counted.
+        """
+        values = np.asarray(truth, dtype=float).reshape(len(rows), -1)
+        known, inside = ~np.isnan(values), []
+        for joint in (True, False):
+            lower, upper = self._predict_sets(rows, coverage, joint)
+            inside.append((lower <= values) & (values <= upper))
+        return {
+            "coverage of rows": float((inside[0] | ~known).all(axis=1).mean()),
+            "coverage of values": float(inside[1][known].mean()),
+        }
 
     def _true_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
         """Return the true and the predicted outputs of the rows X."""

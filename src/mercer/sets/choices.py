@@ -12,13 +12,13 @@ from .._base.arrays import Items
 from .._base.parameters import one_of
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore, RankedScore
-from .scores import BallScore, BandScore, EllipsoidScore, Score
+from .scores import BallScore, BandScore, EllipsoidScore, QuantileScore, Score
 from .views import RankedView, View
 
 ALLOWED = {
     "calibration": ("split", "jackknife+"),
     "kind": ("auto", "candidates", "ball", "ellipsoid", "band", "intervals"),
-    "scale": ("auto", "flat", "posterior", "residual"),
+    "scale": ("auto", "flat", "posterior", "quantile", "residual"),
 }
 """The allowed values of the parameters of `ConformalSets`."""
 
@@ -42,6 +42,10 @@ def check_parameters(sets: Any) -> None:
         raise ValueError(f"{given[0]}= and {given[1]}= do not go together: give one of them.")
     if given and sets.calibration != "split":
         raise ValueError(f'{given[0]} needs calibration="split".')
+    if sets.scale == "quantile" and sets.kind != "intervals":
+        raise ValueError(f'scale="quantile" needs kind="intervals", got kind={sets.kind!r}.')
+    if sets.scale == "quantile" and sets.calibration != "split":
+        raise ValueError('scale="quantile" needs calibration="split".')
     if sets.kind == "ellipsoid" and sets.calibration != "split":
         raise ValueError('kind="ellipsoid" needs calibration="split".')
 
@@ -77,7 +81,11 @@ def require_groups(coverage: float, groups: int) -> None:
 
 
 def score_for_kind(
-    view: View, kind: str, candidates: Items | None, labels: np.ndarray | None = None
+    view: View,
+    kind: str,
+    candidates: Items | None,
+    labels: np.ndarray | None = None,
+    scale: str = "auto",
 ) -> Score:
     """Return the score of a kind of sets, one of those that `ConformalSets` has.
 
@@ -89,6 +97,8 @@ def score_for_kind(
         As in `ConformalSets`.
     labels
         The group of each training output if groups are left out one by one, else None.
+    scale
+        As in `ConformalSets`.
     """
     kernel = view.output_kernel_
     if isinstance(view, RankedView):
@@ -108,4 +118,6 @@ def score_for_kind(
         return BallScore.of(kernel, view.outputs_)
     if kind == "ellipsoid":
         return EllipsoidScore.of(kernel, view.outputs_)
+    if scale == "quantile":
+        return QuantileScore.of(kernel, view.outputs_, joint=False)
     return BandScore.of(kernel, view.outputs_, joint=kind == "band")

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Array, Items, count, require_equal_lengths
+from .._base.arrays import Array, Items, count, host, require_equal_lengths
 from .._base.errors import warn
 from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
@@ -26,6 +26,7 @@ from .choices import check_parameters, score_for_kind
 from .covariances import CovarianceScale, covariance_scale
 from .forms import contain, in_output_form, size
 from .lists import CandidateScore, ListScore, label_positions
+from .quantiles import QuantileScale
 from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
 from .scales import (
@@ -35,7 +36,8 @@ from .scales import (
     left_out_residuals,
     residual_scale,
 )
-from .scores import AroundScore, BandScore, EllipsoidScore
+from .scores import AroundScore, BandScore, EllipsoidScore, QuantileScore
+from .shapes import Bands
 from .views import (
     RankedView,
     checked_outputs,
@@ -78,7 +80,7 @@ class ConformalSets(FromFile, BaseEstimator):
         which should be at most a fifth of 1 - coverage.
     random_state : int, RandomState or None, default=0
         The seed of the split.
-    scale : {"auto", "flat", "posterior", "residual"}, default="auto"
+    scale : {"auto", "flat", "posterior", "quantile", "residual"}, default="auto"
         "auto" for bands that are wide at locations with large residuals, "flat" for the same
         width at every location. Two more adapt to the input: the radii of "posterior" are
         proportional to the posterior standard deviation of an output, those of "residual" to the
@@ -86,7 +88,8 @@ class ConformalSets(FromFile, BaseEstimator):
         "posterior" has a proven level if everything was given; "residual" has not. The shape of
         ellipsoids is the covariance of left-out residuals with "flat"; "posterior" adds the
         posterior covariance at the input; with "residual" a forest learns the covariance at each
-        input; "auto" takes the smallest ellipsoids.
+        input; "auto" takes the smallest ellipsoids. "quantile" is for intervals: they reach from a
+        lower to an upper quantile of the residuals at the input, and need not be symmetric.
     by : callable or "class", default=None
         Categories that are calibrated separately (Mondrian sets): a function that returns a
         category for each input, or "class", for lists that hold each single output of the pool
@@ -112,7 +115,10 @@ class ConformalSets(FromFile, BaseEstimator):
     level_
         The coverage requested at `fit`.
     empirical_coverage_
-        The fraction of the calibration outputs that their sets hold.
+        The fraction of the calibration outputs that their sets hold; of intervals, the fraction of
+        their values, which is what `coverage` is about.
+    joint_coverage_
+        The fraction of the calibration outputs whose sets hold all values; lower for intervals.
     outside_
         The fraction of the calibration outputs that are not in the pool of candidates.
 
@@ -204,7 +210,7 @@ class ConformalSets(FromFile, BaseEstimator):
         held, rest = self._held_out_rows(labels)
         X_rest, y_rest = rows_of(X, rest), rows_of(y, rest)
         self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
-        self.score_ = score_for_kind(self.view_, self.kind, self.candidates)
+        self.score_ = score_for_kind(self.view_, self.kind, self.candidates, scale=self.scale)
         self.scale_ = self._scale(lambda: self.view_.embed(X_rest), X_rest, y_rest, labels[rest])
         X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
         points = self.view_.embed(X, **rows_of_extras(extras, held))
@@ -259,7 +265,8 @@ class ConformalSets(FromFile, BaseEstimator):
         radius = controlled_radius(steps, row_weights(labels), bound)
         risk = float(np.mean(risk_at(steps, radius)))
         self.radii_, self.certificate_ = Radii(radius), loss_certificate(bound, risk, radius)
-        self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
+        self.empirical_coverage_ = self.joint_coverage_ = 1.0 - risk
+        self.outside_ = 0.0
         _warn_unless_empty(self.certificate_.reason)
 
     # -- calibration by jackknife+ ------------------------------------------------------------
@@ -278,7 +285,9 @@ class ConformalSets(FromFile, BaseEstimator):
         self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)
         scale, fitted = self._scale(lambda: points, X, y, labels), model.fitted_
-        assert not isinstance(scale, CovarianceScale)  # `check_parameters` refuses it
+        assert not isinstance(
+            scale, CovarianceScale | QuantileScale
+        )  # `check_parameters` refuses it
         unit = None if scale is None else scale.at_left_out(fitted, X)
         scores = self.score_.scores(points, model.outputs_, unit)
         weights = row_weights(fitted.problem.left_out_labels)
@@ -312,7 +321,7 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _scale(
         self, points: Callable[[], Any], X: Items, y: Items, labels: np.ndarray
-    ) -> PosteriorScale | ResidualScale | CovarianceScale | None:
+    ) -> PosteriorScale | ResidualScale | CovarianceScale | QuantileScale | None:
         """Return the scale of radii, a function of inputs; None if all inputs have one radius.
 
         Parameters
@@ -324,13 +333,16 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         view, score, name = self.view_, self.score_, self.scale
         if not isinstance(score, AroundScore) or isinstance(view, RankedView):
-            if name in ("posterior", "residual"):
+            if name in ("posterior", "quantile", "residual"):
                 raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
             return None
         own = np.unique(labels, return_inverse=True)[1]
         if isinstance(score, EllipsoidScore):
             residuals = left_out_residuals(clone(self.model), view, score, X, y, own)
             return covariance_scale(view, name, residuals, X, own, self.level_)
+        if isinstance(score, QuantileScore):
+            residuals = left_out_residuals(clone(self.model), view, score, X, y, own)
+            return QuantileScale.of(view, residuals, X, own, self.level_)
         if name == "posterior":
             if isinstance(view.predictor, RidgeEstimator):
                 view.predictor.keep_posterior()  # or sets of loaded models would lack the variance
@@ -366,7 +378,9 @@ class ConformalSets(FromFile, BaseEstimator):
         split = self.calibration == "split"
         level = self.level_ if split else max(0.0, 2.0 * self.level_ - 1.0)
         self.certificate_ = pool_certificate(self.score_, level, scores, labels)
-        self.empirical_coverage_ = float(np.mean((scores <= radii) & ~outside))
+        inside = ((scores <= radii) & ~outside).reshape(len(scores), -1)
+        self.empirical_coverage_ = float(inside.mean())
+        self.joint_coverage_ = float(inside.all(axis=1).mean())
         self.outside_ = float(outside.mean())
         _warn_unless_empty(note_if_too_few_groups(self.level_, fewest_groups(names, labels)))
         _warn_unless_empty(self.certificate_.reason if outside.any() else "")
@@ -377,6 +391,11 @@ class ConformalSets(FromFile, BaseEstimator):
     def proven_coverage_(self) -> float:
         """The coverage that is guaranteed for any data; NaN if there is no guarantee."""
         return self.certificate_.level
+
+    @property
+    def _by_value(self) -> bool:
+        """Whether each value of an output has an interval and a coverage of its own."""
+        return isinstance(self.score_, BandScore) and not self.score_.joint
 
     @property
     def radius_(self) -> float:
@@ -439,6 +458,10 @@ class ConformalSets(FromFile, BaseEstimator):
     ) -> np.ndarray:
         """Return whether the set of each input contains its true output.
 
+        Of intervals it is returned for each value, in the shape of the outputs, because their
+        coverage holds for each value; ``covers(X, y).all(axis=1)`` is the joint one, which is
+        lower.
+
         Parameters
         ----------
         X, y
@@ -451,10 +474,15 @@ class ConformalSets(FromFile, BaseEstimator):
         require_equal_lengths(count(X), count(y))
         found = self.predict(X, context=context, candidates=candidates)
         truth = y if isinstance(self.view_, RankedView) else self.view_.model._restored(y)
+        if isinstance(found, Bands) and self._by_value:
+            values = host(truth)
+            return (found.lower <= values) & (values <= found.upper)
         return contain(found, truth, self.view_.output_kernel_.space)
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
         """Return the loss of the best output in each set; without `loss`, 1 for a miss.
+
+        Of intervals it is the fraction of the values that are missed.
 
         Parameters
         ----------
@@ -463,7 +491,8 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "radii_")
         if self.loss is None or not isinstance(self.score_, ListScore):
-            return 1.0 - self.covers(X, y)
+            missed = 1.0 - self.covers(X, y)
+            return missed.reshape(len(missed), -1).mean(axis=1)
         y = checked_outputs(self.view_, y)
         steps = loss_steps(self.score_, self.view_.embed(X), y, as_loss(self.loss))
         return risk_at(steps, self.radius_)

@@ -185,3 +185,27 @@ class EllipsoidScore(AroundScore):
         """Return an ellipsoid of the given radius and root around each prediction."""
         triples = zip(self.predictions(points), unit, radii, strict=True)
         return Ellipsoids([Ellipsoid(c, root, float(radius)) for c, root, radius in triples])
+
+
+@dataclass(frozen=True)
+class QuantileScore(BandScore):
+    """How far values lie outside two quantiles; its sets are intervals between the quantiles.
+
+    The unit of an input has the lower and the upper quantile of each residual. A score is negative
+    inside, so that intervals may be narrower than the quantiles (Romano, Patterson, Candès 2019).
+    """
+
+    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
+        """Return max(lower - r, r - upper) for each residual r, (outputs, locations)."""
+        assert unit is not None
+        residuals = self.residuals(points, y)
+        return np.maximum(unit[..., 0] - residuals, residuals - unit[..., 1])
+
+    def sets_of_unit(self, points: Embedding, radii: np.ndarray, unit: np.ndarray) -> Bands:
+        """Return the intervals between both quantiles, widened by the radii."""
+        middle = self.predictions(points)
+        lower, upper = unit[..., 0] - radii, unit[..., 1] + radii
+        crossed = lower > upper  # where radii are very negative, the middle is left
+        centre = (lower + upper) / 2.0
+        lower, upper = (np.where(crossed, centre, ends) for ends in (lower, upper))
+        return Bands(middle + lower.reshape(middle.shape), middle + upper.reshape(middle.shape))
