@@ -33,6 +33,7 @@ WIDTH = 120
     help="For the experiment faces: your own images, a folder or an array file.",
 )
 @click.option("--jobs", type=click.IntRange(1), help="Processes, for experiments that can.")
+@click.option("--device", help="For the experiment operators: a GPU of PyTorch, such as cuda.")
 @click.option("--repeats", type=click.IntRange(1), help="Repeats or splits, where there are any.")
 def main(
     names: tuple[str, ...],
@@ -41,6 +42,7 @@ def main(
     faces: Path | None,
     jobs: int | None,
     repeats: int | None,
+    device: str | None,
 ) -> None:
     """Regenerate tables of results, each with its picture and page, under OUT/NAME."""
     from mercer.datasets import DataNotFound, WrongData
@@ -51,7 +53,7 @@ def main(
     chosen = list(EXPERIMENTS if "all" in names else dict.fromkeys(names))
     if faces is not None and "faces" not in chosen:
         raise click.UsageError(f"--faces is for the experiment faces, not for {', '.join(chosen)}.")
-    given = {"faces": faces, "jobs": jobs, "repeats": repeats}
+    given = {"faces": faces, "jobs": jobs, "repeats": repeats, "device": device}
     given = {name: value for name, value in given.items() if value is not None}
     console, missing, resources = _make_console(), 0, {}
     with _stop_by_system_exit():

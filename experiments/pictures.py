@@ -80,3 +80,36 @@ def _show_image(axis: Any, image: np.ndarray, split: int, limits: tuple[float, f
     axis.set_xticks([])
     axis.set_yticks([])
     axis.spines[:].set(color="0.75", linewidth=0.6)
+
+
+def learning_curves(
+    path: Path, panels: dict[str, dict[str, list[tuple[int, float]]]], x: str, y: str
+) -> None:
+    """Draw errors against numbers of pairs on logarithmic axes, a panel for each task.
+
+    Parameters
+    ----------
+    path
+        The PNG to write.
+    panels
+        For each task, the (number, error) pairs of each method.
+    x, y
+        The labels of the axes.
+    """
+    require("matplotlib", "plots")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(panels), 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: Any = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, (title, methods) in zip(axes, panels.items(), strict=True):
+        for number, (name, points) in enumerate(methods.items()):
+            sizes, errors = zip(*sorted(points), strict=True)
+            axis.loglog(sizes, errors, marker="osv^x"[number % 5], label=name)
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel(x)
+        axis.grid(alpha=0.3, which="both")
+    axes[0].set_ylabel(y)
+    axes[0].legend(fontsize=8)
+    figure.savefig(path, dpi=130)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from .batches import on_device
+from .batches import batches, on_device
 from .random_fields import cosine_fields, smallest_waves
 
 POINTS, FINE = 29, 225
 """Points of the returned fields, and of the grid that the equation is solved on."""
 MODES, SHIFT = 1000, 9.0
 HIGH, LOW = 12.0, 3.0
+BATCH = 20
+"""Fields that are solved at once; more of them are divided among all cores."""
 
 
 def darcy(n: int, seed: int = 0, device: str | None = None) -> tuple[Any, Any]:
@@ -24,14 +27,19 @@ def darcy(n: int, seed: int = 0, device: str | None = None) -> tuple[Any, Any]:
     is positive, and 3 elsewhere. The equation is solved by finite volumes on 225 × 225 points.
     """
     draws = np.random.default_rng(seed).normal(size=(n, MODES))
+    chunks = [draws[rows] for rows in batches(n, BATCH)]
+    solved = Parallel(n_jobs=1 if n <= BATCH else -1)(delayed(_solve)(chunk) for chunk in chunks)
+    X, Y = (np.concatenate(side) for side in zip(*solved, strict=True))
+    return on_device(X, device), on_device(Y, device)
+
+
+def _solve(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return permeabilities and pressures of normal numbers on the coarse grid."""
     waves, points = smallest_waves(MODES), np.linspace(0.0, 1.0, FINE)
     stride = (FINE - 1) // (POINTS - 1)
-    X, Y = np.empty((n, POINTS, POINTS)), np.zeros((n, POINTS, POINTS))
-    for i in range(n):
-        field = cosine_fields(draws[i : i + 1], waves, points, SHIFT)[0]
-        a = np.where(field > 0, HIGH, LOW)
-        X[i], Y[i] = a[::stride, ::stride], pressure(a)[::stride, ::stride]
-    return on_device(X, device), on_device(Y, device)
+    a = np.where(cosine_fields(draws, waves, points, SHIFT) > 0, HIGH, LOW)
+    u = np.stack([pressure(one)[::stride, ::stride] for one in a])
+    return a[:, ::stride, ::stride], u
 
 
 def pressure(a: np.ndarray) -> np.ndarray:
