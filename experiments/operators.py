@@ -215,7 +215,7 @@ def _bands(task: Task, model: Any, data: tuple[np.ndarray, ...], error: float) -
     X, Y, new, truth = data
     fixed = KernelDependency(model.kernel_, alpha=model.alpha_)
     sets = ConformalSets(fixed, kind="band", coverage=LEVEL, random_state=0).fit(X, Y)
-    bands = sets.predict_set(new)
+    bands: Any = sets.predict_set(new)
     inside = float(np.mean(sets.covers(new, truth)))
     width = float(np.mean(bands.upper - bands.lower) / np.abs(truth).mean())
     return (
