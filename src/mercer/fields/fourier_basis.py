@@ -8,8 +8,10 @@ import numpy as np
 import scipy.fft
 
 from .._base.arrays import Array, is_foreign, namespace, take
+from .._base.checks import Limits
 from .._base.threads import cores
 from ..solvers import Basis
+from .shifts import check_orbits
 
 
 class FourierBasis(Basis):
@@ -22,14 +24,44 @@ class FourierBasis(Basis):
         *shifts).
     """
 
-    def __init__(self, orbits: np.ndarray):
-        self.shape, self.n_orbits = orbits.shape[1:], len(orbits)
-        self.axes = tuple(range(len(self.shape)))
-        self.number = int(np.prod(self.shape))
-        self.by_shift = np.moveaxis(orbits, 0, -1)  # (*shifts, orbits)
-        self.half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
-
     couples = True
+
+    def __init__(self, orbits: np.ndarray):
+        self.orbits = orbits
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless the orbits have every entry once."""
+        check_orbits(self.orbits, "orbits")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of shifts along each axis."""
+        return self.orbits.shape[1:]
+
+    @property
+    def n_orbits(self) -> int:
+        """The number of orbits of the shifts."""
+        return len(self.orbits)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of the shifts, in arrays that have them first."""
+        return tuple(range(len(self.shape)))
+
+    @property
+    def number(self) -> int:
+        """The number of shifts."""
+        return int(np.prod(self.shape))
+
+    @property
+    def by_shift(self) -> np.ndarray:
+        """The orbits with the shifts first, (*shifts, orbits)."""
+        return np.moveaxis(self.orbits, 0, -1)
+
+    @property
+    def half(self) -> tuple[int, ...]:
+        """The number of stored modes along each axis; others are their complex conjugates."""
+        return (*self.shape[:-1], self.shape[-1] // 2 + 1)
 
     def multiplicity_of(self, mode: tuple[int, ...]) -> int:
         """Return the number of real directions of a mode: 2 if its conjugate is not stored."""

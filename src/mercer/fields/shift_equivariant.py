@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace, take
+from .._base.checks import Limits, must
 from .._base.errors import NotSupported
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
@@ -113,6 +114,12 @@ class ShiftEquivariant(CoupledKernel):
         require_invariance(self.kernel_, few, self.shifts_.of_inputs(few, half))
         return self
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless the shifts move all output components."""
+        if self.width_:
+            must(isinstance(self.shifts_, Shifts), "shifts_ are not shifts")
+            must(self.shifts_.outputs.size == self.width_, "shifts_ move other outputs")
+
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the block Gram matrix of two batches of fields."""
         A = self.check(A, "A")
@@ -183,7 +190,8 @@ def _factor_modes(
     values = ShiftedKernelModes(kernel.kernel_, X, shifts, basis)
     parts, T = [], basis.to_modes(output_rows.rows)
     for mode in np.ndindex(*basis.half):
-        target = real_copy(T[mode]) if basis.is_real(mode) else T[mode]
+        one = T[(*mode, ...)]
+        target = real_copy(one) if basis.is_real(mode) else one
         intercept = problem.intercept and not any(mode)
         gram = InputGram(ModeKernel(values, mode), X, problem.weights, intercept)
         b = like(np.ones(basis.n_orbits), output_rows.rows)

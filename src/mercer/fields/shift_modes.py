@@ -22,7 +22,7 @@ DIAGONAL_ITEMS = 16
 
 def real_copy(A: Array) -> Array:
     """Return a contiguous copy of the real part of A."""
-    return A.real + 0.0  # a view would have strides
+    return namespace(A).real(A) + 0.0  # a view would have strides
 
 
 class ShiftedKernelModes:
@@ -103,7 +103,8 @@ class ModeKernel:
     def _this_mode(self, A: Array) -> Array:
         """Select this mode from an array over all modes; return a real array for a real mode."""
         real = self.values.basis.is_real(self.mode)
-        return real_copy(A[self.mode]) if real else A[self.mode]
+        one = A[(*self.mode, ...)]
+        return real_copy(one) if real else one
 
     def __call__(self, A: Items, X: Items) -> Array:
         """Return this mode of the kernel values between new inputs A and training inputs."""
@@ -115,4 +116,4 @@ class ModeKernel:
 
     def diag(self, A: Items) -> Array:
         """Return this mode of k(a, shifted a) for every new input a in A, as real numbers."""
-        return real_copy(self.values.prior_variances(A)[self.mode])
+        return real_copy(self.values.prior_variances(A)[(*self.mode, ...)])

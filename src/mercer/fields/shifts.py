@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Array, namespace, take_columns
+from .._base.checks import Limits, must, permutation
 from ..spaces import Grid
 
 Steps = tuple[int, ...]
@@ -50,6 +52,12 @@ class Shifts:
             )
         return cls(_orbits(names, inputs), _orbits(names, outputs))
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless inputs and outputs have orbits of the same shifts."""
+        check_orbits(self.inputs, "inputs")
+        check_orbits(self.outputs, "outputs")
+        must(self.inputs.shape[1:] == self.outputs.shape[1:], "inputs and outputs differ in shifts")
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of points along each shifted axis."""
@@ -74,12 +82,19 @@ class Shifts:
         return _shifted(A, self.outputs, steps)
 
 
+def check_orbits(orbits: Any, name: str) -> None:
+    """Raise `DamagedModel` unless an array has rows of entries, every entry once."""
+    must(isinstance(orbits, np.ndarray) and 2 <= orbits.ndim <= 4, f"{name} has no orbits")
+    must(orbits.flags.c_contiguous, f"{name} is not contiguous")
+    permutation(orbits.reshape(-1), name)
+
+
 def _orbits(names: tuple[str, ...], grid: Grid) -> np.ndarray:
     """Return the indices of the entries that shifts along the named axes exchange, as rows."""
     indices = np.arange(grid.size * grid.channels).reshape(*grid.shape, grid.channels)
     moved = [grid.axes.index(name) for name in names]
     indices = np.moveaxis(indices, moved, range(-len(names), 0))
-    return indices.reshape(-1, *indices.shape[-len(names) :])
+    return np.ascontiguousarray(indices.reshape(-1, *indices.shape[-len(names) :]))
 
 
 def _shifted(A: Array, orbits: np.ndarray, steps: Steps) -> Array:
