@@ -15,11 +15,11 @@ import mercer
 from hostile import impossible, zoo
 from hostile.fuzz import drawn, fuzz
 from hostile.mutations import Members
-from mercer import KernelDependency, SequenceTransducer
+from mercer import ConformalSets, KernelDependency, SequenceTransducer
 from mercer.decoders import NGramPath
 from mercer.estimators import ForestDependency, MissingTargets
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Kernel, Spectrum, Tanimoto
+from mercer.kernels import RBF, Delta, Kendall, Kernel, Spectrum, Tanimoto
 from mercer.persistence import archive
 
 COUNT = int(os.environ.get("MERCER_FUZZ", "400"))
@@ -406,3 +406,28 @@ def test_inherited_predictions_name_the_file_too(transducer, tmp_path):
     path = changed(transducer, tmp_path, "coder_.context", lambda _: 70000)
     with pytest.raises(mercer.DamagedModel, match=r"model\.mercer"):
         mercer.load(path).predict(["casa"], context=["noun"])
+
+
+ASKED = {
+    "rank_inputs": lambda model, X: model.rank_inputs(["a"], [X]),
+    "predict_proba": lambda model, X: model.predict_proba(X),
+    "predict_top": lambda model, X: model.predict_top(X),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_question_to_a_damaged_model_names_the_file(name, tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(6, 2)), list("abcabc")
+    model = KernelDependency(RBF(1.0), Delta()).fit(X, y)
+    path = changed(model, tmp_path, "landmarks", lambda array: array[:-1])
+    with pytest.raises(mercer.DamagedModel, match=r"model\.mercer failed"):
+        ASKED[name](mercer.load(path), X)
+
+
+def test_positions_of_a_damaged_model_name_the_file(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    sets = ConformalSets(KernelDependency(RBF(1.0), Kendall()), 0.6)
+    sets.fit(X, np.argsort(np.random.default_rng(1).normal(size=(20, 3)), axis=1))
+    path = changed(sets, tmp_path, "landmarks", lambda array: array[:-1])
+    with pytest.raises(mercer.DamagedModel, match=r"model\.mercer failed"):
+        mercer.load(path).positions(X)

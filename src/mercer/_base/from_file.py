@@ -19,9 +19,9 @@ from .errors import LocatedError
 MARK = "_file"
 """The attribute with the name of the file that an estimator came from; `fit` removes it."""
 GUARDED = {
-    "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
-    "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
-    "variance",
+    "confidence", "covers", "diagnose", "embed", "evaluate", "explain", "label_probabilities",
+    "link_scores", "positions", "potentials", "predict", "predict_proba", "predict_set",
+    "predict_top", "rank_inputs", "score", "sizes", "variance",
 }  # fmt: skip
 """Methods whose errors name the file of a loaded model."""
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
