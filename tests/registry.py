@@ -171,7 +171,7 @@ DECODERS = [
     (d.ExpectedF1(), k.Labels(), SETS), (d.ByLoss(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
-    (d.Lexicon(), k.Positions(), WORDS),
+    (d.Lexicon(), k.Positions(), WORDS), (d.Search(), k.GraphCounts(), GRAPHS),
     (d.Viterbi(), k.Positions(), WORDS), (d.PerPosition(), k.Positions(), WORDS),
     (d.NGramPath(), k.Spectrum(2, blended=True), WORDS),
     (d.GromovWassersteinBarycenter(), k.ShortestPath(), GRAPHS),
@@ -180,6 +180,9 @@ DECODERS = [
 ]  # fmt: skip
 MORE_DECODERS = [
     (d.Direct(), 2 * k.Linear(), IMAGES), (d.Candidates(), k.Laplacian(), IMAGES),
+    (d.Search(), k.Spectrum(2, blended=True), WORDS), (d.Search(), 2.0 * k.Kendall(), RANKS),
+    (d.Search(), k.GraphCounts(50) + 2.0 * k.GraphCounts(radius=1), GRAPHS),
+    (d.Search(floor=1.0), k.Labels(), SETS),
     (d.Candidates(), TOLD, WORDS), (d.Candidates(), k.Labels(k.Tanimoto()), SETS),
     (d.Candidates(), k.Labels(), csr_array(INDICATORS)), (d.Candidates(), k.Kendall(), RANKS),
     (d.Candidates(), k.Delta(), CLASSES[:2]), (d.FixedPoint(), k.RBF(1.0) + k.RBF(2.0), IMAGES),
@@ -249,7 +252,11 @@ SETTINGS = [
 """Ways through the two estimators, for the contract of estimators."""
 UNLISTED = {
     "spaces.Space": "abstract",
+<<<<<<< HEAD
     "estimators.StructuredEstimator": "abstract",
+=======
+    "spaces.Moves": "abstract",
+>>>>>>> d9194d5b (Search: a decoder that makes graphs, strings, rankings and label sets by a beam search over edits)
     "kernels.Kernel": "abstract",
     "kernels.VectorKernel": "abstract",
     "features.FeatureMap": "abstract",

@@ -13,6 +13,7 @@ from ._base.arrays import Array, Items, blocks, count, is_array, like, namespace
 from ._base.from_file import FromFile, Reducible
 from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
+from .features.base import weighted_features
 from .kernels import Kernel
 
 __all__ = [
@@ -173,7 +174,7 @@ class SpanFrame(Frame):
 
     def kernel_features(self, C: Array) -> Array:
         """Return C @ (features of the training outputs), the kernel features of points C."""
-        return C @ self.kernel.features(self.outputs)
+        return weighted_features(C, self.kernel, self.outputs)
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,8 @@ class Embedding(FromFile):
         A function that computes `weights`; None without the training data.
     posterior
         The posterior of g as a Gaussian process, if a fitted ridge model computed the points.
+    groups
+        The group of each training example, where `left_out` has those of some of them only.
 
     Examples
     --------
@@ -220,6 +223,7 @@ class Embedding(FromFile):
     sample_weight: np.ndarray | None = field(default=None, repr=False)
     weigh: Callable[[], Array] | None = field(default=None, repr=False)
     posterior: Any = field(default=None, repr=False)
+    groups: np.ndarray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -230,12 +234,17 @@ class Embedding(FromFile):
         index = np.arange(len(self))[rows]
         inputs = None if self.inputs is None else take(self.inputs, index)
         weights = None if self.sample_weight is None else self.sample_weight[rows]
-        return Embedding(take(self.coordinates, index), self.frame, left_out, inputs, weights)
+        C, groups = take(self.coordinates, index), self.groups_of_training()
+        return Embedding(C, self.frame, left_out, inputs, weights, groups=groups)
 
     @property
     def counts(self) -> np.ndarray:
         """How often each point counts: the sample weights, ones without."""
         return np.ones(len(self)) if self.sample_weight is None else self.sample_weight
+
+    def groups_of_training(self) -> np.ndarray | None:
+        """Return the group of each training example; None if these are not left-out points."""
+        return self.left_out if self.groups is None else self.groups
 
     def inner(self, Y: Items) -> Array:
         r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""

@@ -18,11 +18,12 @@ from .positions import PerPosition, Viterbi
 from .rankings import Assignment, Borda, Kemeny
 from .records import PerField
 from .refinement import FixedPoint, Gradient
+from .search import Search
 from .threshold import Threshold
 from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
     "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerField",
-    "PerPosition", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+    "PerPosition", "Search", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
 ]  # fmt: skip

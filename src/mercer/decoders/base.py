@@ -133,6 +133,13 @@ class Decoder(BaseEstimator):
             "Use decoder=Candidates() for a ranked list."
         )
 
+    def ranked_outputs(self, points: Embedding, k: int) -> list[Ranked]:
+        """Return what `predict_top` returns: the best `k` outputs of each point with scores.
+
+        Decoders that know probabilities return them in place of scores.
+        """
+        return self.decode_top(points, k)
+
 
 def features(points: Embedding, kernel: Kernel) -> Array:
     """Return the features of points under the output kernel without its scale, one row each."""

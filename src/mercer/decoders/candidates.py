@@ -235,6 +235,7 @@ class Candidates(Reducible, Decoder):
 
         Groups are those that are left out together; None if the points are not left-out points.
         """
-        if points.left_out is None or self.numbers_ is None:
+        groups = points.groups_of_training()
+        if groups is None or self.numbers_ is None:
             return None
-        return sole_groups(self.numbers_, points.left_out, count(self.outputs_))
+        return sole_groups(self.numbers_, groups, count(self.outputs_))

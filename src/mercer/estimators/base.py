@@ -261,6 +261,8 @@ class StructuredEstimator(
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first.
 
+        The decoder `Search` returns probabilities, calibrated on left-out predictions.
+
         Parameters
         ----------
         X
@@ -276,7 +278,7 @@ class StructuredEstimator(
             ranked = ranked_lists(self, X, candidates, k, leave_out_candidates)
         else:
             parts = self._points_in_batches(X)
-            ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
+            ranked = (row for points in parts for row in self.decoder_.ranked_outputs(points, k))
         return [[(self._one_restored(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .._base.arrays import Array, Items, namespace
+from .._base.arrays import Array, Items, is_foreign, namespace
 from .._base.errors import NotSupported
 from ..kernels import Kernel
 
@@ -92,7 +92,15 @@ class FeatureMap(BaseEstimator):
     def kernel_features(self, C: Array) -> Array:
         """Convert points with coordinates C to finite features of the kernel."""
         weights, items = self.expansion(C)
-        return weights @ self.kernel_.features(items)
+        return weighted_features(weights, self.kernel_, items)
+
+
+def weighted_features(weights: Array, kernel: Kernel, items: Items) -> Array:
+    """Return weights @ (features of the items), from sparse features if the kernel has them."""
+    features = kernel.features
+    if features.sparse is None or is_foreign(weights):
+        return weights @ features(items)
+    return weights @ features.rows(items)
 
 
 def check_width(found: int, expected: int, kernel: Kernel) -> None:

@@ -157,12 +157,42 @@ def path_features_of(touched, graph, longest, work, stack, m, key, mask, kind):
 
 
 @compiled
+def strip_leaves(first, target, open_ends, n):
+    """Count the edges of each node that are left when leaves are removed again and again.
+
+    Nodes outside of cycles, and not between two of them, have 0. The result is whether any is left.
+    """
+    for v in range(n):
+        open_ends[v] = Word(first[v + 1] - first[v])
+    stripped = True
+    while stripped:
+        stripped = False
+        for v in range(n):
+            if open_ends[v] == 1:
+                stripped = True
+                open_ends[v] = Word(0)
+                for p in range(first[v], first[v + 1]):
+                    w = target[p]
+                    if open_ends[w] > 0:
+                        open_ends[w] -= Word(1)
+    left = 0
+    for v in range(n):
+        if open_ends[v] > 0:
+            left += 1
+    return left > 2
+
+
+@compiled
 def cycle_features_of(touched, graph, longest, work, stack, m, key, mask, kind):
     """List features of the cycles of 3 to `longest` nodes, each from its first node once."""
     first, target, mark, label = graph
     n, plain, degree, around, near = len(label), work[0], work[1], work[2], work[3]
-    path, following, edge = stack[0], stack[1], stack[2]
+    path, following, edge, open_ends = stack[0], stack[1], stack[2], work[4]
+    if not strip_leaves(first, target, open_ends, n):
+        return m
     for start in range(n):
+        if open_ends[start] == 0:
+            continue
         path[0], following[0], depth = start, first[start], 0
         while depth >= 0:
             v = path[depth]
@@ -172,7 +202,7 @@ def cycle_features_of(touched, graph, longest, work, stack, m, key, mask, kind):
             p = following[depth]
             following[depth] = p + 1
             w = target[p]
-            if w < start:
+            if w < start or open_ends[w] == 0:
                 continue
             if w > start:
                 if depth + 1 < longest:

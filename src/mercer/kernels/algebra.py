@@ -72,6 +72,10 @@ class Pair(Kernel):
         left, right = self.parts
         return right.as_outputs(left.as_outputs(Y, name), name)
 
+    def moves(self, y: Items) -> Any:
+        """Return the moves of the training outputs y, those of the left kernel."""
+        return self.parts[0].moves(y)
+
     @property
     def depends_on_data(self) -> bool:
         """Whether the left or the right kernel depends on the data that it is fitted on."""

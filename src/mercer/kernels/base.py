@@ -182,6 +182,10 @@ class Kernel(BaseEstimator):
         """Derivatives of k with respect to its continuous parameters; empty without parameters."""
         return ParameterGradient()
 
+    def moves(self, y: Items) -> Any:
+        """Return the moves of the training outputs y, for the decoder `Search`; None without."""
+        return self.space.moves(y)
+
     @property
     def multiple(self) -> Multiple:
         """The kernel as a `Multiple`: a number times a kernel that decoders have a method for."""

@@ -8,6 +8,7 @@ from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded
 from .._base.parameters import integer, parameters
 from ..spaces import Graphs
+from ..spaces.graph_moves import GraphMoves
 from ._bags import Bags, inner_products, mix_bits, sqnorms
 from ._graphs import GraphUnion, checked_graphs
 from .base import Kernel
@@ -27,6 +28,10 @@ class GraphKernel(Kernel):
         return checked_graphs(A, name, self.node_label, self.edge_label)
 
     space = Graphs()
+
+    def moves(self, y: Items) -> GraphMoves:
+        """Return the edits of graphs with the labels of the training graphs y."""
+        return self.space.moves(y, self.node_label, self.edge_label)
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the inner products of the feature counts of all pairs of graphs."""

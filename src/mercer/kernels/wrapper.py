@@ -37,6 +37,11 @@ class Wrapper(Kernel):
         """Check outputs by the inner kernel, and return them."""
         return self.inner.as_outputs(Y, name)
 
+    def moves(self, y: Items) -> Any:
+        """Return the moves of the training outputs y; of the inner kernel, if it is on them."""
+        own = type(self.space) is not type(self.inner.space)
+        return self.space.moves(y) if own else self.inner.moves(y)
+
     def fit(self, A: Items) -> Kernel:
         """Fit a clone of the inner kernel; return this kernel."""
         self.kernel_ = clone(self._unfitted_inner()).fit(A)

@@ -14,6 +14,7 @@ from .graphs import Graphs, Trees
 from .indices import GramRows, Indices
 from .label_sets import LabelSets
 from .molecules import Molecules, Spectra
+from .moves import Moves
 from .rankings import Rankings
 from .records import Records
 from .rows import Rows
@@ -22,8 +23,6 @@ from .vectors import Vectors
 
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Grid", "Indices", "LabelSets",
-    "Molecules", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space", "Spectra", "Trees",
-    "Vectors", "as_grid", "interpolate",
+    "Molecules", "Moves", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space",
+    "Spectra", "Trees", "Vectors", "as_grid", "interpolate",
 ]  # fmt: skip
-
-__getattr__ = moved_names(__name__, {"Resample": "mercer.fields"})

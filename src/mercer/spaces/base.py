@@ -117,6 +117,13 @@ class Space(BaseEstimator):
         """Return the container format of outputs Y, for predictions; None for arrays and lists."""
         return None
 
+    def moves(self, y: Items) -> Any:
+        """Return the moves of the training outputs y (`mercer.spaces.Moves`); None without moves.
+
+        The decoder `Search` makes outputs of a space that has moves.
+        """
+        return None
+
     # -- defaults of a custom space -----------------------------------------------------------
 
     def kernel(self) -> Any:

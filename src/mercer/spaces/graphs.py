@@ -40,6 +40,14 @@ class Graphs(Space):
                 )
         return items
 
+    def moves(
+        self, y: Items, node_label: str | None = "label", edge_label: str | None = "label"
+    ) -> Any:
+        """Return the edits of graphs with the labels of the training graphs y."""
+        from .graph_moves import GraphMoves
+
+        return GraphMoves(y, node_label, edge_label)
+
     def key(self, item: Any) -> Hashable:
         """Return a hashable key of a graph, equal exactly for isomorphic graphs.
 

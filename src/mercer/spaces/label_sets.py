@@ -22,6 +22,7 @@ from .._base.arrays import (
     refuse_masked,
 )
 from .base import Space
+from .moves import LabelSetMoves
 
 ENUMERATED_LABELS = 10
 """The largest number of labels for which all sets are enumerated, 1,024 of them."""
@@ -53,6 +54,10 @@ class LabelSets(Space):
         for i, item in enumerate(items):
             _check_set(item, i, name)
         return items
+
+    def moves(self, y: Items) -> LabelSetMoves:
+        """Return the edits of label sets: add, remove or replace a label."""
+        return LabelSetMoves(y)
 
     def key(self, item: Any) -> Hashable:
         """Return the labels as a frozenset; for a row of indicators, a hashable key of the row."""

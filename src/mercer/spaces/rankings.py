@@ -8,6 +8,7 @@ import numpy as np
 
 from .._base.arrays import Items, host, refuse_empty, refuse_masked
 from .base import Space
+from .moves import RankingMoves
 
 RANKED_LABELS = 6
 """The largest number of labels for which all rankings are enumerated, 720 of them."""
@@ -34,6 +35,10 @@ class Rankings(Space):
     def key(self, item: Any) -> Hashable:
         """Return the ranks of an item as a hashable tuple that does not depend on the dtype."""
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
+
+    def moves(self, y: Items) -> RankingMoves:
+        """Return the edits of rankings: exchange two labels, or move one."""
+        return RankingMoves(y)
 
     def every(self, sample: Items) -> np.ndarray | None:
         """Return all rankings without ties of the labels of a sample if there are few, else None.

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._base.arrays import Items, as_items, host, is_foreign, single_column
 from .base import Space
+from .moves import SequenceMoves
 
 
 class Sequences(Space):
@@ -32,6 +33,10 @@ class Sequences(Space):
     def check(self, A: Items, name: str = "y") -> np.ndarray:
         """Check sequences; return them in an object array, sequences of vectors as matrices."""
         return as_matrices(A, name) if self.vectors else as_sequences(A, name)
+
+    def moves(self, y: Items) -> SequenceMoves | None:
+        """Return the edits of sequences of symbols; None for sequences of vectors."""
+        return None if self.vectors else SequenceMoves(y)
 
     def key(self, item: Any) -> Hashable:
         """Return a string unchanged; for another sequence, a hashable key with its type."""
