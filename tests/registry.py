@@ -252,11 +252,8 @@ SETTINGS = [
 """Ways through the two estimators, for the contract of estimators."""
 UNLISTED = {
     "spaces.Space": "abstract",
-<<<<<<< HEAD
     "estimators.StructuredEstimator": "abstract",
-=======
     "spaces.Moves": "abstract",
->>>>>>> d9194d5b (Search: a decoder that makes graphs, strings, rankings and label sets by a beam search over edits)
     "kernels.Kernel": "abstract",
     "kernels.VectorKernel": "abstract",
     "features.FeatureMap": "abstract",

@@ -5,7 +5,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from mercer import KernelDependency, load, register, save
+from mercer import ConformalSets, KernelDependency, load, register, save
 from mercer.decoders import Search
 from mercer.decoders._explorer import Goal
 from mercer.decoders._graph_search import GraphExplorer
@@ -152,6 +152,18 @@ def test_the_beam_is_a_list_with_probabilities(batch):
     assert Graphs().key(row[0][0]) == Graphs().key(model.predict([[0.0]])[0])
     whole = model.decoder_.decode_top(model.embed([[0.0]]), 8)[0]
     assert model.decoder_.probabilities(whole).sum() == pytest.approx(1.0)
+
+
+def test_prediction_sets_are_lists_of_the_beam():
+    rng = np.random.default_rng(0)
+    y = ["".join(rng.choice(list("ab"), 3)) for _ in range(60)]
+    X = np.array([[s.count("a"), s.find("a")] for s in y], dtype=float)
+    decoder = Search(floor=1.0, beam=4)
+    model = KernelDependency(RBF(1.0), Spectrum(2, blended=True), alpha=0.1, decoder=decoder)
+    sets = ConformalSets(model, coverage=0.8).fit(X[:50], y[:50])
+    lists = sets.predict_set(X[50:])
+    assert all(len(made) <= 4 for made in lists)
+    assert np.mean([s in made for s, made in zip(y[50:], lists, strict=True)]) >= 0.6
 
 
 def test_allowed_restricts_the_answers():

@@ -33,7 +33,7 @@ from .outputs import fit_outputs, rows_without_output
 from .pairs import Pairs
 from .presets import PRESETS
 from .progress import Clock
-from .search import Search
+from .search import ModelSearch
 from .tables.bad_table import BadTable
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
 from .tables.table import Name, Table
@@ -226,7 +226,7 @@ class AutoDependency(LearntFromTable):
     ) -> None:
         """Search for the best model, and store it with the leaderboard and the baselines."""
         preset = PRESETS[self.preset]
-        search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
+        search = ModelSearch(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
         with clock.reporting(search.planned_steps(pairs), verbose=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = fit_baselines(trees=_tree_baseline(search.board))
@@ -308,7 +308,7 @@ def _is_array_of_numbers(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufmM"
 
 
-def _describe_choice(best: str, model: Any, search: Search) -> str:
+def _describe_choice(best: str, model: Any, search: ModelSearch) -> str:
     """Return a text that names the model of the family `best`, or the models of a blend."""
     models = {family: round_numbers(row["model"]) for family, row in search.rows.items()}
     if best != "blend":
@@ -319,7 +319,7 @@ def _describe_choice(best: str, model: Any, search: Search) -> str:
     return " + ".join(parts) or "the mean of the outputs"
 
 
-def _notes_on_data(search: Search) -> list[str]:
+def _notes_on_data(search: ModelSearch) -> list[str]:
     """Return notes on unusual data, such as labels that never occur or rows that repeat."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
     return [] if model is None else list(notes_on_data(model.fitted_.problem))

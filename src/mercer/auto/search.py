@@ -45,7 +45,7 @@ FULL_RANK_ROWS = 10_000
 
 
 @dataclass
-class Search:
+class ModelSearch:
     """Search for the best model: kernel ridge models, trees, and blends of the best of them.
 
     Attributes

@@ -32,7 +32,7 @@ class GraphExplorer(Explorer):
 
     def __init__(self, kernel: GraphCounts, moves: GraphMoves):
         from ..kernels._graph_count_loops import CYCLES, PATHS, WORK_ROWS
-        from ._graph_search_loops import ROOM
+        from ._graph_search_loops import FEATURE_ROOM
 
         self.kernel, self.moves = kernel, moves
         nodes, marks = kernel.node_label is not None, kernel.edge_label is not None
@@ -57,7 +57,7 @@ class GraphExplorer(Explorer):
             np.zeros((3, deepest), np.int64),
         )  # fmt: skip
         self.counts = np.zeros(len(kernel.keys_))
-        self._make_room(ROOM)
+        self._make_room(FEATURE_ROOM)
 
     def _make_room(self, size: int) -> None:
         """Allocate arrays for `size` features of a graph."""

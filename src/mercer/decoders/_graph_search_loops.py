@@ -21,11 +21,11 @@ from ..kernels._graph_count_loops import (
 )
 from ..spaces._canonical_loops import canonical_hash
 
-ALL = ~Word(0)
+EVERY_NODE = ~Word(0)
 """The mask of all nodes, after edits that renumber nodes."""
-NO_PAIR, OUTSIDE = -2, -1
+NO_PAIR, NO_COLUMN = -2, -1
 """Columns of pairs without a path, and of features without a column."""
-ROOM = 1024
+FEATURE_ROOM = 1024
 """The number of features and of moves of a graph for which there is room at first."""
 RELABEL, SWAP, SET_EDGE, MOVE_EDGE, EXCHANGE_ENDS, REMOVE, ADD, SPLIT_EDGE = range(8)
 """The kinds of moves."""
@@ -121,7 +121,7 @@ def score_of_counts(columns, total, pairs, n, goal, counts):
         for j in range(i + 1, n):
             for k in range(2):
                 f = pairs[k, i, j]
-                if f == OUTSIDE:
+                if f == NO_COLUMN:
                     outside += 1
                 elif f >= 0:
                     counts[f] += 1.0
@@ -140,7 +140,7 @@ def list_changed_pairs(touched, n, moved, size, D, pairs, new_D, work, table, ch
     """
     slots, numbers = table
     plain, degree = work[0], work[1]
-    everything = touched == ALL
+    everything = touched == EVERY_NODE
     for i in range(size if everything else 0):
         for j in range(i + 1, size):
             for k in range(2):
@@ -392,7 +392,7 @@ def apply_move(move, nodes, edges, n, made, a):
             for v in range(last):
                 put_edge(a, i, v, a[last, v])
             a[i, i] = edges[last, last]
-        return last, ALL, 2
+        return last, EVERY_NODE, 2
     made[n] = x
     for v in range(n + 1):
         put_edge(a, n, v, 0)
@@ -414,7 +414,7 @@ def expand(nodes, edges, moves, limits, tables, goal, counts, rule, rows, parent
     columns, masks, D, pairs, new_D, queue, undo, made, a = parent
     n = len(nodes)
     number = list_moves(nodes, edges, n, limits, rule[0], moves)
-    total = list_local(ALL, nodes, edges, n, words, families, table, rows, room)
+    total = list_local(EVERY_NODE, nodes, edges, n, words, families, table, rows, room)
     if total > len(room[0]) or number > len(moves):
         return False
     counts[:] = 0.0

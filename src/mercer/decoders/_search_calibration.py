@@ -23,9 +23,7 @@ FLOORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """The floors to choose from, in units of the mean variance."""
 
 
-def residual_variances(
-    G: np.ndarray, kernel: Kernel, y: Items, counts: np.ndarray
-) -> np.ndarray:
+def residual_variances(G: np.ndarray, kernel: Kernel, y: Items, counts: np.ndarray) -> np.ndarray:
     """Return the weighted mean of the squared left-out residuals of each feature.
 
     Parameters
@@ -49,7 +47,7 @@ def drawn(n: int, k: int, seed: int) -> np.ndarray:
     return np.sort(np.random.RandomState(seed).permutation(n)[:k])
 
 
-class Calibration:
+class SearchCalibration:
     """The choice of floor and temperature on left-out points, by the likelihood of the truth.
 
     The answers to a point are what the search keeps and the truth, with probabilities by their

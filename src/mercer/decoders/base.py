@@ -76,6 +76,8 @@ class Decoder(BaseEstimator):
 
     per_input: Any = False
     """Whether the candidates depend on the input."""
+    ranks = False
+    """Whether prediction sets are lists of the decoder, not of candidates."""
     calibrates = False
     """Whether `calibrate` needs the left-out points of the training examples after `fit`."""
     uses_sample_weight = False

@@ -15,7 +15,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.graph_counts import GraphCounts
 from ._explorer import Explorer, Goal, Scored
-from ._search_calibration import Calibration, residual_variances
+from ._search_calibration import SearchCalibration, residual_variances
 from .base import Decoder, Ranked, features, unsuited_kernel
 from .own_candidates import outputs_as_array, sole_groups
 
@@ -104,6 +104,7 @@ class Search(Reducible, Decoder):
 
     dropped: ClassVar[dict[str, str]] = {"numbers_": "which examples have which output"}
 
+    ranks = True
     calibrates = True
 
     def fit(self, kernel: Kernel, y: Items) -> Search:
@@ -173,7 +174,7 @@ class Search(Reducible, Decoder):
         if self.weights == "left out":
             variances = residual_variances(G, self.kernel_, y, points.counts)
             self._set_weights(variances, 1.0 if self.floor == "auto" else float(self.floor))
-        chosen = Calibration(self, points, G, y)
+        chosen = SearchCalibration(self, points, G, y)
         if self.weights == "left out" and self.floor == "auto":
             self._set_weights(variances, chosen.best_floor(variances))
         self.temperature_ = chosen.temperature()

@@ -35,7 +35,8 @@ class LeftOutPoints(StructuredEstimator):
         The output of a left-out example is not a candidate, unless another example has it too.
         Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
         them): the threshold of `Threshold`, the bonus of `NGramPath` and `PerPosition`, the weight
-        and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
+        and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given,
+        the moves and weights of `Search`.
         """
         points = self.loo_embed()  # raises an error if the model is not fitted
         # A copy: linear outputs are the coordinates of the points, which are kept for later calls.

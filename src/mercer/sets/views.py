@@ -151,7 +151,8 @@ def view_of(model: Any, y: Items, listed: bool = False) -> View:
         Whether every input comes with a list of candidates.
     """
     if isinstance(model, StructuredEstimator):
-        ranked = listed or model.decoder_.per_input
+        decoder = model.decoder_
+        ranked = listed or decoder.per_input or decoder.ranks
         return RankedView(model, model.output_kernel_) if ranked else ModelView(model)
     own = model.as_points() if isinstance(model, SupportsSets) else None
     if own is not None:

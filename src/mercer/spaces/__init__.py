@@ -26,3 +26,5 @@ __all__ = [
     "Molecules", "Moves", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space",
     "Spectra", "Trees", "Vectors", "as_grid", "interpolate",
 ]  # fmt: skip
+
+__getattr__ = moved_names(__name__, {"Resample": "mercer.fields"})
