@@ -6,6 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import KernelDependency
+from mercer._base import progress
+from mercer.estimators import fitted
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial
 from mercer.operators import (
@@ -107,7 +109,7 @@ def test_two_fits_are_equal():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_the_gram_matrix_in_blocks(monkeypatch, intercept):
+def test_the_gram_matrix_in_blocks(monkeypatch, capsys, intercept):
     X, Y = pairs()
     w = np.linspace(1.0, 2.0, len(X))
     kernel = RBF(1.5) * ConditionalCovariance(0.1)
@@ -115,7 +117,9 @@ def test_the_gram_matrix_in_blocks(monkeypatch, intercept):
     monkeypatch.setattr(exact_spectrum, "free_bytes", lambda where: 1.0)
     monkeypatch.setattr(mercer.solvers.gram_products, "ENTRIES", 3000)
     blocks = KernelDependency(kernel, alpha=0.1, solver="cg", fit_intercept=intercept)
+    monkeypatch.setattr(progress, "LINE", 0.0)
     blocks.fit(X, Y, sample_weight=w)
+    assert "done (conjugate gradients), iteration 1" in capsys.readouterr().err
     assert off([blocks, models[1]], X + 0.05, Y) <= 1e-9
 
 
@@ -175,8 +179,9 @@ def small(monkeypatch):
 
 def test_when_outputs_are_few(small, monkeypatch):
     limit = int(LARGEST_WIDTH * 400)
-    assert chosen(monkeypatch, 400, limit)
-    assert not chosen(monkeypatch, 400, limit + 1)
+    kernel = RBF(2.0) * Covariance()
+    assert chosen(monkeypatch, 400, limit, kernel=kernel)
+    assert not chosen(monkeypatch, 400, limit + 1, kernel=kernel)
 
 
 def test_when_the_condition_is_good(small, monkeypatch):
@@ -224,7 +229,7 @@ class Counting(RBF):
         return super()._gram(A, B)
 
 
-def test_left_out_predictions_compute_the_spectrum_on_request(tmp_path):
+def test_left_out_predictions_compute_the_spectrum_on_request(monkeypatch, capsys):
     X, Y = pairs()
     Counting.grams = 0
     model = KernelDependency(Counting(1.0) * Covariance(), alpha=0.1, solver="cg").fit(X, Y)
@@ -233,8 +238,11 @@ def test_left_out_predictions_compute_the_spectrum_on_request(tmp_path):
     model.without_training_data()
     model.predict(X[:5])
     assert Counting.grams == 1
+    monkeypatch.setattr(fitted, "LONG_PAIRS", len(X))
+    assert capsys.readouterr().err == ""
     left_out = model.loo_predict()
     assert Counting.grams == 2
+    assert "factoring the Gram matrix of 200 pairs" in capsys.readouterr().err
     wanted = KernelDependency(RBF(1.0) * Covariance(), alpha=0.1, solver="spectral").fit(X, Y)
     assert np.allclose(left_out, wanted.loo_predict(), atol=1e-9)
 

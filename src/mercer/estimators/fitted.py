@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items
+from .._base.arrays import Array, Items, is_foreign
 from .._base.memory import KEPT_FRACTION, available
 from .._base.plan import GRANTED_BYTES
 from ..embedding import Embedding, PointMap
@@ -18,6 +19,22 @@ from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import with_training_weights
 from .posterior import Posterior, computed_once
+
+LONG_PAIRS, LONG_DEVICE_PAIRS = 8000, 40_000
+"""From these numbers of pairs on, a factorisation takes minutes, on a processor or accelerator."""
+
+
+def announce(problem: Problem) -> None:
+    """Print a line if the spectrum of an exact problem takes long."""
+    many = LONG_DEVICE_PAIRS if is_foreign(problem.inputs.items) else LONG_PAIRS
+    exact = problem.inputs.features is None and problem.gathered is None
+    if exact and problem.n >= many and sys.stderr is not None:
+        print(
+            f"mercer: factoring the Gram matrix of {problem.n:,} pairs for left-out predictions or "
+            "variances, which takes minutes. solver='spectral' does this in fit.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,7 @@ class Fitted:
         """The factorisation of the problem, recomputed if it was released."""
         if self.kept is not None:
             return self.kept
+        announce(self.problem)
         made = factor(self.problem, self.want)
         self.keep("factorization", made, made.nbytes)
         return made

@@ -53,6 +53,7 @@ def solve_shifted(
     precondition: Preconditioner | None = None,
     rounds: float = inf,
     budget: float = inf,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Iterates:
     """Solve (K + shifts_j I) x_j = T_j for all columns j of T together.
 
@@ -70,12 +71,17 @@ def solve_shifted(
         The preconditioner; None for none.
     rounds, budget
         The largest number of iterations, and of products of K with a column.
+    watch
+        A function that is called after each iteration, with its number and the fraction of the
+        digits that are reached.
     """
     state = _Columns(product, T, shifts, goals, precondition)
-    n_iter = 0
+    n_iter, first = 0, state.missing()
     while state.active and n_iter < rounds and state.spent + state.active <= budget:
         n_iter += 1
         state.advance()
+        if watch is not None:
+            watch(n_iter, 1.0 - state.missing() / first)
         claims = state.claims() | (n_iter % RESIDUAL_INTERVAL == 0)
         if (
             claims.sum() >= RELEASED_FRACTION * state.active
@@ -137,6 +143,13 @@ class _Columns:
         self.X = self.X + self.P * step
         self.R = self.R - KP * step
         self.before = now
+
+    def missing(self) -> float:
+        """Return the largest logarithm of a residual over its goal, at least a small number."""
+        if not self.active:
+            return 1.0
+        ratios = column_norms(self.R) / self.goals
+        return float(np.log(np.maximum(ratios, 1.001)).max())
 
     def claims(self) -> np.ndarray:
         """Return for each column whether its updated residual is small enough."""

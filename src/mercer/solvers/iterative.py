@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import Any
 
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, host, is_foreign, like, namespace, put, take_columns
 from .._base.linalg import NotPositiveSemidefinite, adjoint, frobenius_norm, inner_product
+from .._base.progress import Report
 from ..embedding import PointMap
 from ..operators import Separable
 from ..problem import Problem, Want
@@ -26,7 +27,7 @@ from .conjugate_gradients import Iterates, column_norms, solve_shifted
 from .exact import cholesky, spectral
 from .exact_spectrum import ExactSpectrum, InputGram
 from .factorization import Factorization, Solution, Solved, training_weights
-from .gram_products import GramProducts, MatrixProducts
+from .gram_products import BlockProducts, GramProducts, MatrixProducts
 from .outputs import Cache, OutputRows
 from .random_pivots import RandomPivots
 
@@ -43,6 +44,8 @@ LARGEST_WEIGHT_RATIO = 1e4
 BUDGET, DEVICE_BUDGET = 1.0, 7.0
 """The number of products with a column, over the number of examples, after which the spectrum is
 taken: they last half an eigendecomposition, on a processor and on an accelerator."""
+CHOLESKY_SHARE = 1 / 6
+"""The time of a Cholesky factor, which serves the identity, relative to half a spectrum."""
 MOST_ROUNDS = 1000
 """The largest number of iterations."""
 RANK_FRACTION, LARGEST_RANK = 0.1, 4096
@@ -170,7 +173,9 @@ class RidgeSystem:
         N = None
         if problem.intercept:
             N = like(np.full((n, 1), n**-0.5), where) if w is None else roots / w.sum() ** 0.5
-        budget = inf if requested else n * (DEVICE_BUDGET if is_foreign(where) else BUDGET)
+        budget = n * (DEVICE_BUDGET if is_foreign(where) else BUDGET)
+        budget *= CHOLESKY_SHARE if problem.kernel.operator.uniform else 1.0
+        budget = inf if requested else budget
         return cls(gram, products, roots, N, rank, budget)
 
     def gram_of_values(self) -> InputGram:
@@ -246,9 +251,13 @@ class RidgeSystem:
         norms = column_norms(T)
         roots = np.sqrt(host(shifts) / max(self.largest_value, np.finfo(float).tiny))
         goals = SMALLEST_RESIDUAL * norms * np.minimum(1.0, roots)
-        found = solve_shifted(
-            self.times, T, shifts, goals, self.precondition, MOST_ROUNDS, self.budget
-        )
+        arguments = self.times, T, shifts, goals, self.precondition, MOST_ROUNDS, self.budget
+        if isinstance(self.products, BlockProducts):  # which takes minutes
+            report = Report()
+            with report.shown():
+                found = solve_shifted(*arguments, watch=partial(_show, report))
+        else:
+            found = solve_shifted(*arguments)
         if not found.converged:
             raise NeedsSpectrum("conjugate gradients did not converge soon")
         self.n_iter += found.n_iter
@@ -306,6 +315,11 @@ class RidgeSystem:
         K -= R @ self.N.T
         K -= self.N @ R.T
         return K
+
+
+def _show(report: Report, n_iter: int, done: float) -> None:
+    """Show the number of an iteration, and how much is done."""
+    report.show("conjugate gradients", done, f"iteration {n_iter}")
 
 
 @dataclass(frozen=True, eq=False)
