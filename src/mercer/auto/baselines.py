@@ -13,6 +13,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils.validation import has_fit_parameter
 
 from .._base.arrays import Items, host
 from .._base.folds import FOLDS, fold_numbers
@@ -51,6 +52,7 @@ def baseline_scores(
     The baselines predict the coordinates of the outputs under the output kernel. Their predictions
     are decoded like those of other models, with calibrated thresholds. Texts are represented by
     TF-IDF features of their words. The result is empty for outputs without finite features.
+    Sample weights count in all scores, and in the fits of regressors that take them.
 
     `trees` has the left-out score of a tree model of the search, which is a baseline too.
     """
@@ -78,11 +80,15 @@ def baseline_scores(
     for name, regressor in _baseline_models(fewest).items():
         if not clock.allows_step("baseline"):
             break
-        C = clock.time_step("baseline", partial(cross_val_predict, regressor, A, V, cv=split))
-        points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels)
+        weighted = pairs.weights is not None and has_fit_parameter(regressor, "sample_weight")
+        params = {"sample_weight": pairs.weights} if weighted else None
+        predict = partial(cross_val_predict, regressor, A, V, cv=split, params=params)
+        C = clock.time_step("baseline", predict)
+        points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels, sample_weight=pairs.weights)
         class_probabilities = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
-        scores[name] = score(pairs.y, decoder.decode(points), class_probabilities)
+        decoded = decoder.decode(points)
+        scores[name] = score(pairs.y, decoded, class_probabilities, pairs.weights)
     return scores | (trees or {})
 
 

@@ -39,7 +39,8 @@ def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items)
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
         class_probabilities = partial(left_out_probabilities, model.output_kernel_, points, y)
-        scores.append(score(y, model._restored(decoder.decode(points)), class_probabilities))
+        predicted, weights = model._restored(decoder.decode(points)), points.sample_weight
+        scores.append(score(y, predicted, class_probabilities, weights))
     return np.array(scores)
 
 

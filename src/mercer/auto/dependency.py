@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from .._base.arrays import Array, Items
 from .._base.from_file import MARK
 from .._base.parameters import parameters
+from .._base.statistics import repeat_by_weight
 from ..estimators import group_labels, warn_if_constant
 from ..estimators.pairs import sample_weights
 from ..estimators.selection import notes_on_data
@@ -184,8 +185,9 @@ class AutoDependency(LearntFromTable):
             require_groups(self.coverage, len(table if labels is None else np.unique(labels)))
         self.outputs_, output_items = fit_outputs(kind, output_table, outputs)
         check_scoring(self.scoring, self.outputs_)
+        counted = table if weights is None else table.rows(repeat_by_weight(weights))
         kinds = self.inputs if isinstance(self.inputs, dict) else None
-        self.inputs_ = Inputs(names, kinds).fit(table)
+        self.inputs_ = Inputs(names, kinds).fit(counted)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
         self._describe_columns(table, output_table, output_items)
         if unknown:
@@ -213,7 +215,8 @@ class AutoDependency(LearntFromTable):
         fit_baselines = partial(
             baseline_scores, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
         )
-        if Letters.is_suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
+        plain = pairs.weights is None  # a transducer has no sample weights
+        if plain and Letters.is_suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._fit_transducer(pairs)
             self.baselines_ = fit_baselines()
         else:

@@ -52,10 +52,10 @@ def importances(
         fitted = pairs.rows(np.flatnonzero(folds != fold)).fit_model(_unfitted(model))
         out = pairs.rows(np.flatnonzero(folds == fold))
         repeats = REPEATS if REPEATS * out.n * len(names) <= REPEATED_ROWS else 1
-        best, *_ = _scores(fitted, [out.X], out.y, score)
+        best, *_ = _scores(fitted, [out.X], out, score)
         for shuffles in _batches(names * repeats, max(1, SHUFFLED_ROWS // out.n)):
             rows = [inputs.shuffled(out.X, name, random.permutation(out.n)) for name in shuffles]
-            for name, worse in zip(shuffles, _scores(fitted, rows, out.y, score), strict=True):
+            for name, worse in zip(shuffles, _scores(fitted, rows, out, score), strict=True):
                 falls_by_column[name].append(best - worse)
     falls = {name: float(np.mean(values)) for name, values in falls_by_column.items()}
     return dict(sorted(falls.items(), key=lambda item: -item[1]))
@@ -74,8 +74,8 @@ def _batches(names: list[Name], size: int) -> Iterator[list[Name]]:
     return (names[start : start + size] for start in range(0, len(names), size))
 
 
-def _scores(model: Any, batches: list[Any], y: Any, score: Callable[..., float]) -> list[float]:
-    """Return the score of a fitted model on each batch of rows; all batches have the outputs y.
+def _scores(model: Any, batches: list[Any], out: Pairs, score: Callable[..., float]) -> list[float]:
+    """Return the score of a fitted model on each batch of inputs; the outputs are those of `out`.
 
     All rows are predicted in one call, which costs much less than one call for each batch.
     """
@@ -88,8 +88,8 @@ def _scores(model: Any, batches: list[Any], y: Any, score: Callable[..., float])
         return model.predict_proba(X)
 
     def score_rows(rows: slice) -> float:
-        """Return the score of the predictions of some rows, which have the outputs y."""
+        """Return the score of the predictions of some rows."""
         of_rows = (lambda: (model.classes_, probabilities()[rows])) if named else None
-        return score(y, predicted[rows], of_rows)
+        return score(out.y, predicted[rows], of_rows, out.weights)
 
     return [score_rows(slice(start, start + n)) for start in range(0, len(X), n)]

@@ -106,20 +106,24 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return self.outputs_.metric_name if self.scoring is None else "score"
 
     def _metric(
-        self, truth: Items, predicted: Items, class_probabilities: ClassProbabilities | None = None
+        self,
+        truth: Items,
+        predicted: Items,
+        class_probabilities: ClassProbabilities | None = None,
+        weights: np.ndarray | None = None,
     ) -> float:
         """Return the score of predictions by `scoring`, or by the default metric of the outputs.
 
         `class_probabilities` is a function that returns classes and their probabilities, for
-        scorers that need them.
+        scorers that need them; `weights` are the sample weights.
         """
         if self.scoring is None:
-            return self.outputs_.metric(truth, predicted)
+            return self.outputs_.metric(truth, predicted, weights)
         truth, predicted = self.outputs_.for_scorers(truth, predicted)
         stub = FixedPredictions(
             predicted, class_probabilities if self.outputs_.is_classification else None
         )
-        return scikit_learn_score(stub, scorer_of(self.scoring), truth)
+        return scikit_learn_score(stub, scorer_of(self.scoring), truth, weights=weights)
 
     def _read_inputs(self, X: Items) -> tuple[Table, Items]:
         """Return X as a `Table`, and its rows as inputs of the fitted model."""

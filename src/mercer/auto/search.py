@@ -34,6 +34,8 @@ from .pairs import Pairs
 from .presets import Preset
 from .progress import Clock
 
+COMPARED_DIGITS = 12
+"""The number of decimal places of scores that are compared."""
 EXACT_SET_ROWS, EXACT_SETS = 6000, 3
 """With at most EXACT_SET_ROWS rows, the best EXACT_SETS kernels on sets are exact, because low
 ranks approximate kernels on sets badly."""
@@ -100,7 +102,7 @@ class ModelSearch:
         pairs.fit_model(first)
         scores = scores_of_single_models(first, self.score, pairs.y)
         self._add_best_blend(first, scores, pairs)
-        best = int(np.argmax(scores))
+        best = int(np.argmax(np.round(scores, COMPARED_DIGITS)))
         blend, score = self.models["blend"], self.score_of("blend")
         better = single_is_clearly_better(best, scores[best], score, blend, self.outputs)
         return self.models[singles[best] if better else "blend"]
@@ -118,7 +120,7 @@ class ModelSearch:
         tried = [
             add_variant(how, blend) for how, blend in weighted_variants(first, scores, self.outputs)
         ]
-        how, blend, row = max(tried, key=lambda one: one[2]["score"])
+        how, blend, row = max(tried, key=lambda one: round(one[2]["score"], COMPARED_DIGITS))
         average = self.outputs.has_linear_average
         linear = average_with_linear(blend, scores) if average else None
         if linear is not None:
@@ -248,7 +250,7 @@ class ModelSearch:
             "model": model_name,
             "alpha": float(getattr(model, "alpha_", np.nan)),
             "rows": pairs.n,
-            "score": self.score(pairs.y, model.loo_predict(), class_probabilities),
+            "score": self.score(pairs.y, model.loo_predict(), class_probabilities, pairs.weights),
             "seconds": round(self.clock.spent, 2),
         }
         self.board.append(row)
@@ -260,8 +262,13 @@ class ModelSearch:
 
 
 def _selection_score(model: KernelDependencyCV) -> float:
-    """Return the left-out score of a model, or minus its left-out risk if it has no score."""
-    return -model.loo_risk_ if np.isnan(model.loo_score_) else model.loo_score_
+    """Return the left-out score of a model, or minus its left-out risk if it has no score.
+
+    Scores that differ by rounding alone are equal.
+    """
+    if np.isnan(model.loo_score_):
+        return -model.loo_risk_
+    return round(model.loo_score_, COMPARED_DIGITS)
 
 
 def _low_rank_features(kernel: Kernel, rank: int) -> FeatureMap:

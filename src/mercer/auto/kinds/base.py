@@ -167,11 +167,13 @@ class Kind(BaseEstimator):
 
     # -- quality ------------------------------------------------------------------------------
 
-    def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the default metric of the predictions; 1 is the best value."""
-        return float(np.mean(row_scores(self.space, truth, predicted)))
+    def metric(self, truth: Items, predicted: Items, weights: np.ndarray | None = None) -> float:
+        """Return the default metric of the predictions with sample weights; 1 is the best value."""
+        return float(np.average(row_scores(self.space, truth, predicted), weights=weights))
 
-    def metrics_by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+    def metrics_by_column(
+        self, truth: Items, predicted: Items, weights: np.ndarray | None = None
+    ) -> dict[Name, float]:
         """Return the metric of each output column by name; empty if the columns have one kind."""
         return {}
 

@@ -36,11 +36,13 @@ class CurveKind(NumberKind):
         """Whether an output is a single number; a curve is several."""
         return False
 
-    def metric(self, truth: Items, predicted: Items) -> float:
-        """Return R² over all values."""
+    def metric(self, truth: Items, predicted: Items, weights: np.ndarray | None = None) -> float:
+        """Return R² over all values, with sample weights."""
         Y = rows_of(truth)
-        total = ((Y - Y.mean(axis=0)) ** 2).sum()
-        return float(1.0 - (errors_of(truth, predicted) ** 2).sum() / total) if total > 0 else 0.0
+        w = np.ones(len(Y)) if weights is None else weights
+        total = (w @ (Y - w @ Y / w.sum()) ** 2).sum()
+        lost = (w @ errors_of(truth, predicted) ** 2).sum()
+        return float(1.0 - lost / total) if total > 0 else 0.0
 
     def row_errors(self, truth: Items, predicted: Items) -> np.ndarray:
         """Return the root mean squared error of each row, in units of the spread of all values."""

@@ -123,11 +123,13 @@ class NumberKind(Kind):
 
     # -- quality ------------------------------------------------------------------------------
 
-    def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the mean R² of the columns that vary."""
+    def metric(self, truth: Items, predicted: Items, weights: np.ndarray | None = None) -> float:
+        """Return the mean R² of the columns that vary, with sample weights."""
         Y, G = rows_of(truth), rows_of(predicted)
         varies = Y.std(axis=0) > 0
-        return float(r2_score(Y[:, varies], G[:, varies])) if varies.any() else 0.0
+        if not varies.any():
+            return 0.0
+        return float(r2_score(Y[:, varies], G[:, varies], sample_weight=weights))
 
     def other_metrics(self, truth: Items, predicted: Items) -> dict[str, float]:
         """Return the root mean squared error."""

@@ -101,19 +101,23 @@ class RecordKind(Kind):
         *first, last = names
         return f"mean of {', '.join(first)} and {last}" if first else f"mean {last}"
 
-    def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the mean of the metrics of all columns."""
-        return float(np.mean([*self.metrics_by_column(truth, predicted).values()]))
+    def metric(self, truth: Items, predicted: Items, weights: np.ndarray | None = None) -> float:
+        """Return the mean of the metrics of all columns, with sample weights."""
+        return float(np.mean([*self.metrics_by_column(truth, predicted, weights).values()]))
 
-    def metrics_by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+    def metrics_by_column(
+        self, truth: Items, predicted: Items, weights: np.ndarray | None = None
+    ) -> dict[Name, float]:
         """Return the metric of each column by name, on the rows whose true value is not missing."""
-        return {
-            name: kind.metric(
+        found = {}
+        for name, kind in self.fields.items():
+            rows = _indices_of_known(truth, name)
+            found[name] = kind.metric(
                 self.known_values(truth, name),
-                self.known_values(predicted[_indices_of_known(truth, name)], name),
+                self.known_values(predicted[rows], name),
+                None if weights is None else weights[rows],
             )
-            for name, kind in self.fields.items()
-        }
+        return found
 
     def label_scores(self, truth: Items, predicted: Items) -> Rows:
         """Return a table of the score of each output column."""
