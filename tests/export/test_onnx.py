@@ -166,6 +166,8 @@ def test_names_are_in_the_metadata():
     frame = pd.DataFrame(X, columns=list("pqrs"))
     model = KernelDependency(RBF(), Labels()).fit(frame, SETS)
     found = metadata(model, "double")
+    spent = metadata(KernelDependency().fit(frame, frame[["p", "q"]]), "double")
+    assert spent["outputs"] == '["p", "q"]' and "outputs" not in found
     assert found["columns"] == '["p", "q", "r", "s"]' and found["labels"] == '["a", "b", "c", "d"]'
 
 

@@ -73,6 +73,17 @@ def test_an_impossible_value_leaves_nothing():
     assert empty.given({"fun": 0.0}).radius < 0
 
 
+def test_scales_of_outputs_may_differ_by_any_factor():
+    units = np.array([1.0, 1e-12, 1e12])
+    scaled = Ellipsoid(SOME.center * units, units[:, None] * ROOT, 1.7, SOME.names)
+    ours, theirs = (one.given({"rent": -1.5 * u}) for one, u in ((SOME, 1.0), (scaled, 1e-12)))
+    assert_allclose(theirs.root, units[[0, 2], None] * ours.root, rtol=1e-9)
+    assert theirs.radius == pytest.approx(ours.radius)
+    flat = Ellipsoid(np.zeros(2), np.array([[1.0, 0.0], [1.0, 1e-12]]), 1.0)
+    assert flat.given({0: 0.5}).center == pytest.approx(0.5)
+    assert flat.projection(1).root == pytest.approx(1.0)
+
+
 def test_bad_values_are_named():
     with pytest.raises(ValueError, match="'wine' is not a value of an output: there are the names"):
         SOME.given({"wine": 1.0})

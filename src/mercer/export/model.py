@@ -147,6 +147,10 @@ def _assembled(model: Any, graph: Graph, found: Answer, dtype: Any) -> Any:
 
 
 def _names(model: Any) -> dict[str, str]:
-    """Return the names of the columns of a table that the model was fitted on, if it has any."""
-    columns = vars(model).get("feature_names_in_")
-    return {} if columns is None else {"columns": json.dumps([str(name) for name in columns])}
+    """Return the names of the columns of tables that the model was fitted on, if they have any."""
+    names = {"columns": vars(model).get("feature_names_in_"), "outputs": model.output_names_}
+    return {
+        key: json.dumps([str(name) for name in value])
+        for key, value in names.items()
+        if value is not None
+    }

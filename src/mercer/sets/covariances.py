@@ -5,6 +5,7 @@ All are computed from the pairs that the model was fitted on, so that calibratio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from .._base.arrays import Items, count, host
 from .._base.errors import NotSupported
+from .._base.folds import FOLDS, fold_numbers, fold_rows
 from ..estimators import ForestDependency
 from ..estimators.ridge import RidgeEstimator
 from .ellipsoids import log_determinant, mahalanobis
@@ -29,6 +31,9 @@ NOISE = "left out"
 """The estimate of the noise, one for each direction, so that units of outputs do not mix."""
 FLOOR = 1e-10
 """The least variance, as a fraction of the variance of standardised residuals."""
+
+Added = tuple[Callable[[np.ndarray], "CovarianceScale"], Callable[[np.ndarray], np.ndarray]]
+"""From a covariance of residuals to a scale; from those of other folds to left-out shapes."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,10 @@ def covariance_scale(
     """Return the shape of ellipsoids: the one of a given name, or with "auto" the smallest.
 
     "flat" is the covariance of left-out residuals, "posterior" adds the posterior covariance, and
-    "residual" is a covariance that a forest learns from the products of residuals. They are
-    compared by the median size of ellipsoids of the requested level around left-out predictions.
+    "residual" is a covariance that a forest learns from the products of residuals. Each is tried
+    with all covariances of residuals and with their variances alone. They are compared by the
+    median size of ellipsoids of the requested level around left-out predictions, with covariances
+    of the residuals of other folds.
 
     Parameters
     ----------
@@ -90,26 +97,48 @@ def covariance_scale(
         The coverage that sizes are compared at.
     """
     weights = row_weights(labels)
-    base = shrunk_covariance(residuals, weights / weights.sum())
-    trials: list[tuple[CovarianceScale, np.ndarray]] = []
-    if name in ("auto", "flat"):
-        trials.append((CovarianceScale(view, base), np.broadcast_to(base, _square(residuals))))
+    added: list[Added] = [(lambda base: CovarianceScale(view, base), lambda held: held)]
+    added = added if name in ("auto", "flat") else []
     if name in ("auto", "posterior"):
-        trials += _with_posterior(view, base, X, required=name == "posterior")
+        added += _with_posterior(view, X, required=name == "posterior")
     if name in ("auto", "residual"):
-        trials += _with_forest(view, base, residuals, X, labels, required=name == "residual")
-    sizes = [_median_size(shapes, residuals, weights, level) for _, shapes in trials]
+        added += _with_forest(view, residuals, X, labels, required=name == "residual")
+    trials, sizes = [], []
+    for covariance in (shrunk_covariance, variances_alone):
+        base, held = covariance(residuals, weights), _of_other_folds(covariance, residuals, labels)
+        for scale_of, left_out in added:
+            trials.append(scale_of(base))
+            sizes.append(_median_size(left_out(held), residuals, weights, level))
     sizes[0] -= NARROWING / len(np.unique(labels))  # a smaller gain may be chance
-    return trials[int(np.argmin(sizes))][0]
+    return trials[int(np.argmin(sizes))]
+
+
+def _of_other_folds(
+    covariance: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    residuals: np.ndarray,
+    labels: np.ndarray,
+) -> np.ndarray:
+    """Return for each row of residuals the covariance of the other folds, (rows, p, p)."""
+    found = np.empty(_square(residuals))
+    for seen, out in fold_rows(fold_numbers(labels, FOLDS)):
+        own = np.unique(labels[seen], return_inverse=True)[1]
+        found[out] = covariance(residuals[seen], row_weights(own))
+    return found
+
+
+def variances_alone(residuals: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the diagonal of `shrunk_covariance`."""
+    return np.diag(np.diag(shrunk_covariance(residuals, weights)))
 
 
 def shrunk_covariance(residuals: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the covariance about zero, its correlations shrunk as Ledoit and Wolf (2004) do.
 
-    The weights of the rows sum to one. Units of the columns change nothing.
+    Units of the columns change nothing.
     """
     from sklearn.covariance import ledoit_wolf  # slow to import, seldom needed
 
+    weights = weights / weights.sum()
     spread = np.sqrt(weights @ residuals**2)
     least = 1e-12 * (float(spread.max()) or 1e12)
     spread = np.maximum(spread, least)  # of values that are predicted exactly
@@ -128,10 +157,8 @@ def _along(variances: np.ndarray, directions: np.ndarray) -> np.ndarray:
     return np.einsum("nj,jp,jr->npr", variances, directions, directions)
 
 
-def _with_posterior(
-    view: ModelView, base: np.ndarray, X: Items, required: bool
-) -> list[tuple[CovarianceScale, np.ndarray]]:
-    """Return the shape with the posterior covariance, and its values at left-out predictions.
+def _with_posterior(view: ModelView, X: Items, required: bool) -> list[Added]:
+    """Return the functions that add the posterior covariance to a covariance of residuals.
 
     If the variance of g is σ²h at a training input, it is σ²h / (1 - h) without that input.
     """
@@ -151,33 +178,34 @@ def _with_posterior(
         return []
     model.keep_posterior()  # or sets of loaded models would lack the variance
     left_out = variances / np.maximum(1.0 - variances / noises, 1e-6)
-    return [(CovarianceScale(view, base, directions), base + _along(left_out, directions))]
+    added = _along(left_out, directions)
+    return [(lambda base: CovarianceScale(view, base, directions), lambda held: held + added)]
 
 
 def _with_forest(
-    view: ModelView,
-    base: np.ndarray,
-    residuals: np.ndarray,
-    X: Items,
-    labels: np.ndarray,
-    required: bool,
-) -> list[tuple[CovarianceScale, np.ndarray]]:
-    """Return the shapes that a forest learns from products of residuals, for inputs with features.
+    view: ModelView, residuals: np.ndarray, X: Items, labels: np.ndarray, required: bool
+) -> list[Added]:
+    """Return the functions that mix covariances that a forest learns into one of all residuals.
 
-    Means over leaves of such products are covariance matrices. Their values are left-out ones.
+    The means of products of residuals over leaves are covariance matrices. Inputs need features.
     """
     inputs, p = view.inputs(X), residuals.shape[1]
     small = len(np.unique(labels)) < 10 * LEAF_ROWS or p > LOCAL_OUTPUTS
-    if not required and (small or getattr(inputs, "ndim", 0) != 2):
+    if not required and (small or np.ndim(inputs) != 2):
         return []
     products = (residuals[:, :, None] * residuals[:, None, :]).reshape(len(residuals), -1)
     forest = ForestDependency(n_trees=100, min_samples_leaf=LEAF_ROWS + 2 * p, random_state=0)
     forest.fit(inputs, products, groups=labels)
     left_out = host(forest.loo_predict()).reshape(_square(residuals))
-    return [
-        (CovarianceScale(view, base, None, forest, share), (1.0 - share) * base + share * left_out)
-        for share in SHARES
-    ]
+
+    def mixed(share: float) -> Added:
+        """Return the functions for one fraction of local covariances."""
+        return (
+            lambda base: CovarianceScale(view, base, None, forest, share),
+            lambda held: (1.0 - share) * held + share * left_out,
+        )
+
+    return [mixed(share) for share in SHARES]
 
 
 def _median_size(

@@ -101,7 +101,7 @@ class Ellipsoid:
             The positions of the values in a flat output, or their names.
         """
         kept = [self._position(output) for output in outputs]
-        root = np.linalg.cholesky(self.shape_matrix[np.ix_(kept, kept)])
+        root = lower_root(self.root[kept])
         return Ellipsoid(np.reshape(self.center, -1)[kept], root, self.radius, self._named(kept))
 
     def given(self, values: Mapping[Key, float]) -> Ellipsoid:
@@ -121,15 +121,14 @@ class Ellipsoid:
                 f"values must be those of some outputs, not of all, got {len(known)} of "
                 f"{len(self.root)}."
             )
-        center, S = np.reshape(self.center, -1), self.shape_matrix
-        root = np.linalg.cholesky(S[np.ix_(known, known)])
+        center, number = np.reshape(self.center, -1), len(known)
+        L = lower_root(self.root[known + rest])
         found = np.array([float(value) for value in values.values()]) - center[known]
-        gain = np.linalg.solve(S[np.ix_(known, known)], S[np.ix_(known, rest)])
-        left = S[np.ix_(rest, rest)] - S[np.ix_(rest, known)] @ gain
-        squared = self.radius**2 - float(mahalanobis(root, found)) ** 2
-        radius = np.sqrt(squared) if squared >= 0 and self.radius >= 0 else -1.0
-        middle = center[rest] + found @ gain
-        return Ellipsoid(middle, np.linalg.cholesky(left), float(radius), self._named(rest))
+        along = solve_triangular(L[:number, :number], found, lower=True)
+        squared = self.radius**2 - float(along @ along)
+        radius = float(np.sqrt(squared)) if squared >= 0 and self.radius >= 0 else -1.0
+        middle = center[rest] + L[number:, :number] @ along
+        return Ellipsoid(middle, L[number:, number:], radius, self._named(rest))
 
     def outline(self, first: Key = 0, second: Key = 1, points: int = 200) -> np.ndarray:
         """Return points on the boundary of the projection on two values, (points, 2).
@@ -221,6 +220,12 @@ class Ellipsoids(Sequence):
             The positions of the values in a flat output, or their names.
         """
         return Ellipsoids([one.projection(*outputs) for one in self.each])
+
+
+def lower_root(rows: np.ndarray) -> np.ndarray:
+    """Return the lower triangular root of RRᵀ for rows R, without computing the product."""
+    root: np.ndarray = np.asarray(np.linalg.qr(rows.T, mode="r")).T
+    return root * np.where(np.diagonal(root) < 0, -1.0, 1.0)
 
 
 def mahalanobis(roots: np.ndarray, differences: np.ndarray) -> np.ndarray:
