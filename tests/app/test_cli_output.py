@@ -259,7 +259,7 @@ def test_predictions_that_are_not_finite_are_refused(folder, monkeypatch):
 
 def test_info_of_a_damaged_model_is_one_sentence(folder):
     file = Members((folder / "m.mercer").read_bytes())
-    file.tree["root"]["part"][1]["baselines_"] = 7
+    file.tree["root"]["part"][1]["baseline_scores_"] = 7
     (folder / "m.mercer").write_bytes(file.packed()[0])
     told = run("info", "m.mercer", code=1).output
     assert "m.mercer is damaged" in " ".join(told.split())

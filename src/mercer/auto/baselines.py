@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,6 @@ from .inputs import Inputs
 from .kinds.base import Kind
 from .measures import left_out_probabilities
 from .pairs import Pairs
-from .progress import Clock
 
 MANY_COLUMNS = 200
 """From this many columns on, baselines are scored on a smaller sample of rows."""
@@ -43,9 +42,7 @@ def baseline_scores(
     kernel: Kernel,
     pairs: Pairs,
     score: Callable[..., float],
-    clock: Clock,
-    seed: int,
-    trees: dict[str, float] | None = None,
+    board: Sequence[dict[str, Any]],
 ) -> dict[str, float]:
     """Return the five-fold cross-validated score of each baseline regressor, by name.
 
@@ -54,13 +51,13 @@ def baseline_scores(
     TF-IDF features of their words. The result is empty for outputs without finite features.
     Sample weights count in all scores, and in the fits of regressors that take them.
 
-    `trees` has the left-out score of a tree model of the search, which is a baseline too.
+    The tree model of the leaderboard `board` is a baseline too.
     """
     most = (
         BASELINE_ROWS // 4 if inputs.non_numeric or inputs.width_ >= MANY_COLUMNS else BASELINE_ROWS
     )
     if pairs.n > most:
-        pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
+        pairs = pairs.rows(np.sort(np.random.RandomState(0).permutation(pairs.n)[:most]))
     scores: dict[str, float] = {}
     y = pairs.complete
     A = _feature_matrix(inputs, pairs.X) if clone(kernel).fit(y).features is not None else None
@@ -78,18 +75,22 @@ def baseline_scores(
     split = PredefinedSplit(fold_numbers(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
     for name, regressor in _baseline_models(fewest).items():
-        if not clock.allows_step("baseline"):
-            break
         weighted = pairs.weights is not None and has_fit_parameter(regressor, "sample_weight")
         params = {"sample_weight": pairs.weights} if weighted else None
-        predict = partial(cross_val_predict, regressor, A, V, cv=split, params=params)
-        C = clock.time_step("baseline", predict)
+        C = cross_val_predict(regressor, A, V, cv=split, params=params)
         points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels, sample_weight=pairs.weights)
         class_probabilities = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
         decoded = decoder.decode(points)
         scores[name] = score(pairs.y, decoded, class_probabilities, pairs.weights)
-    return scores | (trees or {})
+    return scores | _tree_baseline(board)
+
+
+def _tree_baseline(board: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return the left-out score of boosted trees, or else of extra trees, by name."""
+    found = {row["family"]: row["score"] for row in board}
+    names = [name for name in ("boosted trees", "extra trees") if name in found]
+    return {name: found[name] for name in names[:1]}
 
 
 def _fill_with_column_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:

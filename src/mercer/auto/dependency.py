@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from ..kernels import Kernel
 from ..sets.choices import require_groups
 from ..spaces._equality import equal, is_sequence
 from .arguments import as_list, check_arguments, check_rows, check_scoring
-from .baselines import baseline_scores
 from .describe import describe_inputs, input_notes, round_numbers
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
@@ -88,8 +86,6 @@ class AutoDependency(LearntFromTable):
         What the cells are like, by column, and decisions that one may want to undo.
     leaderboard_
         A DataFrame of all candidates with their left-out scores, best first.
-    baselines_
-        The score of simple models on rows left out in five folds, by name.
     importances_
         A Series: by how much the metric falls when an input column is shuffled among left-out rows.
     loo_score_
@@ -212,27 +208,20 @@ class AutoDependency(LearntFromTable):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
         warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
-        fit_baselines = partial(
-            baseline_scores, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
-        )
         plain = pairs.weights is None  # a transducer has no sample weights
         if plain and Letters.is_suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._fit_transducer(pairs)
-            self.baselines_ = fit_baselines()
         else:
-            self._fit_candidates(kernel, pairs, clock, seed, fit_baselines)
+            self._fit_candidates(kernel, pairs, clock, seed)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _fit_candidates(
-        self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, fit_baselines: Callable
-    ) -> None:
-        """Search for the best model, and store it with the leaderboard and the baselines."""
+    def _fit_candidates(self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int) -> None:
+        """Search for the best model, and store it with the leaderboard."""
         preset = PRESETS[self.preset]
         search = ModelSearch(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
         with clock.reporting(search.planned_steps(pairs), verbose=self.verbose):
             self.best_estimator_ = search.run(pairs)
-            self.baselines_ = fit_baselines(trees=_tree_baseline(search.board))
         self.board_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search.score_of(best)
@@ -326,10 +315,3 @@ def _notes_on_data(search: ModelSearch) -> list[str]:
     """Return notes on unusual data, such as labels that never occur or rows that repeat."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
     return [] if model is None else list(notes_on_data(model.fitted_.problem))
-
-
-def _tree_baseline(board: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the left-out score of boosted trees, or else of extra trees, by name."""
-    scores = {row["family"]: row["score"] for row in board}
-    names = [name for name in ("boosted trees", "extra trees") if name in scores]
-    return {name: scores[name] for name in names[:1]}

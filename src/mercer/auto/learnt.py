@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible, guarded
-from ..decoders import Borda
 from ..estimators.probabilities import offers_probabilities
 from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
 from ..sets import LeftOutSets, RecordSets
 from ..sets.views import ModelView, SupportsSets
+from .baselines import baseline_scores
 from .importance import importances
 from .inputs import Inputs
 from .kinds.base import Kind
@@ -82,6 +82,22 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     def leaderboard_(self) -> pd.DataFrame:
         """A table of every candidate with its left-out score, best first."""
         return pd.DataFrame(self.board_)
+
+    @property
+    def baselines_(self) -> dict[str, float]:
+        """The score of simple models on rows left out in five folds, by name.
+
+        They are fitted on first use, and their scores are saved with the model from then on. A
+        model that was saved before has none.
+        """
+        check_is_fitted(self)
+        if "baseline_scores_" not in vars(self) and self.has_training_rows_:
+            pairs = self.training_.pairs
+            kernel = self.outputs_.kernel(pairs.y, pairs.weights)
+            self.baseline_scores_ = baseline_scores(
+                self.inputs_, self.outputs_, kernel, pairs, self._metric, self.board_
+            )
+        return vars(self).get("baseline_scores_", {})
 
     @property
     def importances_(self) -> pd.Series:
@@ -177,7 +193,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
                 f"an output of kind {self.outputs_.kind_!r} has one best value, not a ranked list: "
                 "use predict_set, or mercer predict --coverage 0.9, for intervals."
             )
-        if isinstance(vars(self.best_estimator_).get("decoder_"), Borda):
+        if not self.best_estimator_.decoder_.ranks:
             raise ValueError(
                 "this model sorts labels by their mean rank, which gives one ranking for each row, "
                 "not a ranked list: use predict_set, or mercer predict --coverage 0.9."
@@ -186,6 +202,16 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return [
             [(self._format_output(item), float(score)) for item, score in best] for best in ranked
         ]
+
+    @property
+    def has_training_rows_(self) -> bool:
+        """Whether the model has its training rows, which are not saved with it."""
+        return "training_" in vars(self)
+
+    @property
+    def ranks_outputs_(self) -> bool:
+        """Whether `predict_top` returns ranked lists, because outputs are compared one by one."""
+        return not self.outputs_.is_array and bool(self.best_estimator_.decoder_.ranks)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -289,7 +315,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
                 "texts that are made letter by letter have no sets: use predict_top, or "
                 "mercer predict --top 5."
             )
-        if "sets_" not in vars(self) and "training_" not in vars(self):
+        if "sets_" not in vars(self) and not self.has_training_rows_:
             raise ValueError(
                 "this model was saved without prediction sets, because it has many rows and no "
                 "coverage was given. Fit it again with AutoDependency(coverage=0.9), or with "

@@ -51,6 +51,14 @@ class Letters(FromFile, BaseEstimator):
         """Predict the most probable text for each row."""
         return self.transducer_.predict(self._texts(X))
 
+    @property
+    def decoder_(self) -> Letters:
+        """The part that decodes, which is the model."""
+        return self
+
+    ranks = True
+    """Whether `predict_top` returns several outputs, best first."""
+
     def predict_top(self, X: Items, k: int = 5) -> list:
         """Return the `k` most probable texts for each row with their scores."""
         return self.transducer_.predict_top(self._texts(X), k=k)

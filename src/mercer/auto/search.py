@@ -83,7 +83,6 @@ class ModelSearch:
             "ridge": ridges,
             "whole": whole,
             "trees": self._tree_candidates(pairs).count,
-            "baseline": 3,
         }
 
     def run(self, pairs: Pairs) -> Any:

@@ -74,6 +74,8 @@ class GromovWassersteinBarycenter(Decoder):
     2
     """
 
+    ranks = True
+
     graphs: int = 5
     trade_off: float = 0.5
     thresholds: tuple[float, ...] = (0.3, 0.5, 0.7)

@@ -67,6 +67,8 @@ class Candidates(Reducible, Decoder):
     array([[4.]])
     """
 
+    ranks = True
+
     candidates: Items | Callable[[Any], Items] | None = None
     index: str | None = None
 

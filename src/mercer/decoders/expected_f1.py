@@ -36,6 +36,8 @@ class ExpectedF1(LabelDecoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
+    ranks = True
+
     def decode(self, points: Embedding) -> Items:
         """Return the label set with the largest expected F1 at each predicted point."""
         order, values = self._f1_by_size(points)

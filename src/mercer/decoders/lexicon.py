@@ -103,6 +103,8 @@ class Lexicon(Decoder):
     ['bb', 'aab']
     """
 
+    ranks = True
+
     words: Items | None = None
     restrict: str | Callable[[Any, Any], bool] | None = None
     background: float | str = 0.0

@@ -73,6 +73,8 @@ class NGramPath(Decoder):
     ['abba']
     """
 
+    ranks = True
+
     ngrams: str = "seen"
     max_length: int | None = None
     min_length: int = 1

@@ -86,6 +86,8 @@ class Kemeny(RankingDecoder):
            [2, 1, 0]])
     """
 
+    ranks = True
+
     KERNELS = (Kendall,)
     supported = "that is Kendall()"
 

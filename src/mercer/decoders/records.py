@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -120,6 +119,8 @@ class PerField(Decoder):
     ['rain', 'sun']
     """
 
+    ranks = True
+
     decoders: Mapping[Any, Decoder] | None = None
 
     uses_sample_weight = True
@@ -199,11 +200,11 @@ class PerField(Decoder):
 
         If the decoder of the field cannot rank, there is one value for each point.
         """
+        if not self.decoders_[name].ranks:
+            return [[(value, 0.0)] for value in self._decode_field(name, points)]
         like = self.like_[name]
-        with suppress(ValueError):
-            ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)
-            return [[(restore_type(value, like), score) for value, score in row] for row in ranked]
-        return [[(value, 0.0)] for value in self._decode_field(name, points)]
+        ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)
+        return [[(restore_type(value, like), score) for value, score in row] for row in ranked]
 
 
 def restore_type(value: Any, like: Any) -> Any:

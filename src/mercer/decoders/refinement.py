@@ -30,6 +30,8 @@ class Refinement(Decoder):
         A description of the output kernels that the decoder supports, for error messages.
     """
 
+    ranks = True
+
     supported: ClassVar[str]
 
     start: Candidates | None = None

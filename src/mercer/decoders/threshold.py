@@ -60,6 +60,8 @@ class Threshold(LabelDecoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
+    ranks = True
+
     threshold: float | None = None
     metric: str = "f1"
     at_least_one: bool | None = None

@@ -80,6 +80,8 @@ class TreeChart(Decoder):
     '(E (E (E b) + (E b)) + (E a))'
     """
 
+    ranks = True
+
     leaves: str | None = "input"
     symbols: Callable[[Any], list] | None = None
     max_size: int | None = None

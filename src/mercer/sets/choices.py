@@ -71,9 +71,14 @@ def checked_fraction(value: Any, name: str) -> float:
     return float(value)
 
 
+def fewest_groups(coverage: float) -> int:
+    """Return the smallest number of groups for finite sets of this coverage."""
+    return ceil(coverage / (1.0 - coverage) - 1e-9)
+
+
 def require_groups(coverage: float, groups: int) -> None:
     """Raise an error if there are too few groups for finite sets of this coverage."""
-    needed = ceil(coverage / (1.0 - coverage) - 1e-9)
+    needed = fewest_groups(coverage)
     if groups < needed:
         raise ValueError(
             f"{groups} rows or groups are too few for coverage {coverage}: need at least {needed}."

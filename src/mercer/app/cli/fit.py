@@ -12,7 +12,15 @@ import click
 
 from .options import FRACTION, POSITIVE_SECONDS, data, read_table, with_reading_options
 from .out import STDOUT, check_model_out, check_report_out, write_file
-from .terminal import report_errors, score_line, show_columns, show_facts, summary_of, to_stdout
+from .terminal import (
+    report_errors,
+    score_line,
+    show_columns,
+    show_facts,
+    spinner,
+    summary_of,
+    to_stdout,
+)
 
 MODEL_OPTIONS = ("scoring", "coverage", "time_limit", "preset", "random_state")
 """Options that are passed on to `AutoDependency` as parameters."""
@@ -119,6 +127,8 @@ def fit(
     table = _choose_columns(model, table, spaces, input_space, drop_missing)
     model.fit(table)
     model.verbose = False
+    with spinner("scoring the baselines"):
+        model.baselines_  # noqa: B018 (their scores are saved with the model)
     to_stderr = out == STDOUT
     write_file(out, partial(_save_model, model, out))
     if report is not None:

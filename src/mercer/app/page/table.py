@@ -45,6 +45,7 @@ class BackgroundFit:
         """Fit the model; if that raises an error, store its message in `error`."""
         try:
             self.model.fit(self.table)
+            self.model.baselines_  # noqa: B018 (they are computed when read)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
             self.error = sentence_of(problem) or type(problem).__name__
 
@@ -209,12 +210,10 @@ def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:
                 for end in ("lower", "upper")
             ]
         return answer
-    try:
+    if model.ranks_outputs_:
         answer["top"] = [
             [_format_output(y), to_json_types(score)] for y, score in model.predict_top(row, k=5)[0]
         ]
-    except (ValueError, TypeError):
-        pass  # the decoder has one answer for each input
     if model.coverage is not None and "sets_" in vars(model):
         members = _texts_of_set(model, row)
         answer["set"], answer["members"] = members[:LISTED_OUTPUTS], len(members)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...sets.choices import fewest_groups
 from .. import pictures
 from ..kinds.base import Comparison
 
@@ -37,10 +38,12 @@ def _quantile_rows(errors: np.ndarray, k: int) -> np.ndarray:
 
 def _band_half_width(model: Any) -> np.ndarray | None:
     """Return half the width of the prediction band of curves; None if there are too few rows."""
-    try:
-        bands = model.sets_.predict(model.training_.pairs.X[:1], model.coverage or EXAMPLE_COVERAGE)
-    except (AttributeError, ValueError):
+    coverage = model.coverage or EXAMPLE_COVERAGE
+    pairs = model.training_.pairs
+    groups = pairs.n if pairs.groups is None else len(np.unique(pairs.groups))
+    if "sets_" not in vars(model) or groups < fewest_groups(coverage):
         return None
+    bands = model.sets_.predict(pairs.X[:1], coverage)
     return (np.ravel(bands.upper[0]) - np.ravel(bands.lower[0])) / 2.0
 
 

@@ -126,10 +126,12 @@ def _error_variables(model: Any) -> dict[str, Any]:
 
     Saved models have no training rows, which these parts need.
     """
+    if not model.has_training_rows_:
+        return {"reason": "a model file does without the training rows."}
+    pairs = model.training_.pairs
     try:
-        pairs = model.training_.pairs
         left_out = model.best_estimator_.loo_predict()
-    except (AttributeError, ValueError) as problem:
+    except ValueError as problem:  # of a model letter by letter
         return {"reason": str(problem)}
     errors = model.outputs_.row_errors(pairs.y, left_out)
     tables = model.diagnose()
