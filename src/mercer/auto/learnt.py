@@ -193,7 +193,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
                 f"an output of kind {self.outputs_.kind_!r} has one best value, not a ranked list: "
                 "use predict_set, or mercer predict --coverage 0.9, for intervals."
             )
-        if not self.best_estimator_.decoder_.ranks:
+        if not self.best_estimator_.decoder_.has_ranked_lists:
             raise ValueError(
                 "this model sorts labels by their mean rank, which gives one ranking for each row, "
                 "not a ranked list: use predict_set, or mercer predict --coverage 0.9."
@@ -211,7 +211,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     @property
     def ranks_outputs_(self) -> bool:
         """Whether `predict_top` returns ranked lists, because outputs are compared one by one."""
-        return not self.outputs_.is_array and bool(self.best_estimator_.decoder_.ranks)
+        return not self.outputs_.is_array and bool(self.best_estimator_.decoder_.has_ranked_lists)
 
     @property
     def classes_(self) -> np.ndarray:

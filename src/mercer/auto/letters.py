@@ -56,7 +56,7 @@ class Letters(FromFile, BaseEstimator):
         """The part that decodes, which is the model."""
         return self
 
-    ranks = True
+    has_ranked_lists = True
     """Whether `predict_top` returns several outputs, best first."""
 
     def predict_top(self, X: Items, k: int = 5) -> list:

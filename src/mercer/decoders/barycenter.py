@@ -74,7 +74,7 @@ class GromovWassersteinBarycenter(Decoder):
     2
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     graphs: int = 5
     trade_off: float = 0.5

@@ -80,7 +80,7 @@ class Decoder(BaseEstimator):
     """Whether prediction sets are lists of the decoder, not of candidates."""
     calibrates = False
     """Whether `calibrate` needs the left-out points of the training examples after `fit`."""
-    ranks: Any = False
+    has_ranked_lists = False
     """Whether `decode_top` returns several outputs of each point, best first."""
     uses_sample_weight = False
     """Whether `fit` takes a `sample_weight`, because it counts training outputs."""

@@ -67,7 +67,7 @@ class Candidates(Reducible, Decoder):
     array([[4.]])
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     candidates: Items | Callable[[Any], Items] | None = None
     index: str | None = None

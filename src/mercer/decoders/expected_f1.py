@@ -36,7 +36,7 @@ class ExpectedF1(LabelDecoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     def decode(self, points: Embedding) -> Items:
         """Return the label set with the largest expected F1 at each predicted point."""

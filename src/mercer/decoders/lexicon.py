@@ -103,7 +103,7 @@ class Lexicon(Decoder):
     ['bb', 'aab']
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     words: Items | None = None
     restrict: str | Callable[[Any, Any], bool] | None = None

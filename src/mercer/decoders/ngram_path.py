@@ -73,7 +73,7 @@ class NGramPath(Decoder):
     ['abba']
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     ngrams: str = "seen"
     max_length: int | None = None

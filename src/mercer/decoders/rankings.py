@@ -86,7 +86,7 @@ class Kemeny(RankingDecoder):
            [2, 1, 0]])
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     KERNELS = (Kendall,)
     supported = "that is Kendall()"

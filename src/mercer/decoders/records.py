@@ -119,7 +119,7 @@ class PerField(Decoder):
     ['rain', 'sun']
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     decoders: Mapping[Any, Decoder] | None = None
 
@@ -200,7 +200,7 @@ class PerField(Decoder):
 
         If the decoder of the field cannot rank, there is one value for each point.
         """
-        if not self.decoders_[name].ranks:
+        if not self.decoders_[name].has_ranked_lists:
             return [[(value, 0.0)] for value in self._decode_field(name, points)]
         like = self.like_[name]
         ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)

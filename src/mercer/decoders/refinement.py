@@ -30,7 +30,7 @@ class Refinement(Decoder):
         A description of the output kernels that the decoder supports, for error messages.
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     supported: ClassVar[str]
 

@@ -104,7 +104,7 @@ class Search(Reducible, Decoder):
 
     dropped: ClassVar[dict[str, str]] = {"numbers_": "which examples have which output"}
 
-    ranks = True
+    ranks = has_ranked_lists = True
     calibrates = True
 
     def fit(self, kernel: Kernel, y: Items) -> Search:

@@ -60,7 +60,7 @@ class Threshold(LabelDecoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     threshold: float | None = None
     metric: str = "f1"

@@ -80,7 +80,7 @@ class TreeChart(Decoder):
     '(E (E (E b) + (E b)) + (E a))'
     """
 
-    ranks = True
+    has_ranked_lists = True
 
     leaves: str | None = "input"
     symbols: Callable[[Any], list] | None = None
