@@ -10,7 +10,7 @@ from mercer import ConformalSets, KernelDependency
 from mercer.kernels import RBF, Delta, Labels
 
 TAGS = [f"tag {j}" for j in range(8)]
-REPEATS = 2000 if os.environ.get("MERCER_NIGHTLY") else 100
+REPEATS = 2000 if os.environ.get("MERCER_NIGHTLY") else 60
 Z = 4.0
 TESTED = 5
 """New pairs in each repeat."""
