@@ -16,6 +16,7 @@ MODULES = {
 }  # fmt: skip
 """The page under reference/ that lists the names of a module."""
 INTERNAL = {
+    "mercer.decoders": ("Ranked",),
     "mercer.embedding": ("MovedFrame", "SpanFrame", "feature_variance"),
     "mercer.operators": ("Boxes", "ComponentGram"),
     "mercer.problem": ("Moments",),

@@ -258,6 +258,9 @@ SETTINGS = [
 """Ways through the two estimators, for the contract of estimators."""
 UNLISTED = {
     "spaces.Space": "abstract",
+    "kernels.Alphabet": "symbols of sequences",
+    "kernels.Codes": "sequences as integers",
+    "features.KernelExpansion": "a fitted map, made by solvers",
     "estimators.StructuredEstimator": "abstract",
     "spaces.Moves": "abstract",
     "kernels.Kernel": "abstract",

@@ -6,7 +6,7 @@ Other decoders search all outputs, or make new ones, for the kernels that they s
 """
 
 from .barycenter import GromovWassersteinBarycenter
-from .base import Decoder
+from .base import Decoder, Ranked
 from .by_loss import ByLoss
 from .candidates import Candidates
 from .direct import Direct, Simplex
@@ -25,5 +25,5 @@ from .tree_chart import TreeChart
 __all__ = [
     "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
     "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerField",
-    "PerPosition", "Search", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+    "PerPosition", "Ranked", "Search", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
 ]  # fmt: skip

@@ -7,11 +7,11 @@ feature map of the inputs as `features=`, and of the outputs as `output_features
 from .base import FeatureMap
 from .explicit import Explicit
 from .fourier import RandomFourier
-from .landmarks import KernelPCA
+from .landmarks import KernelExpansion, KernelPCA
 from .nystroem import Nystroem
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
-    "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
+    "Explicit", "FeatureMap", "IncompleteCholesky", "KernelExpansion", "KernelPCA",
     "Nystroem", "RandomFourier", "RandomPivotedCholesky",
 ]  # fmt: skip

@@ -52,14 +52,28 @@ class LandmarkMap(FeatureMap):
 
 @parameters
 class KernelExpansion(LandmarkMap):
-    """Feature map with given landmarks and weights; without weights, to kernel values."""
+    """Feature map with given landmarks and weights; without weights, to kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import KernelExpansion
+    >>> from mercer.kernels import RBF
+    >>> X = np.array([[0.0], [1.0]])
+    >>> KernelExpansion(RBF(1.0).fit(X), X, np.array([[1.0], [-1.0]])).transform(X).round(2)
+    array([[ 0.39],
+           [-0.39]])
+    """
 
     kernel: Kernel
     landmarks: Items
     weights: Array | None = None
     kernel_ = property(lambda self: self.kernel)
+    """The fitted kernel."""
     landmarks_ = property(lambda self: self.landmarks)
+    """The landmarks."""
     weights_ = property(lambda self: self.weights)
+    """The weights of the kernel values; None for kernel values themselves."""
 
 
 def split_last_matrix(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:

@@ -6,6 +6,7 @@ multiples and integer powers of kernels are kernels. A custom kernel derives fro
 implements one method.
 """
 
+from ._sequences import Alphabet, Codes, restore_container
 from .algebra import Product, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
@@ -39,7 +40,8 @@ from .weighted_degree import WeightedDegree
 from .wrappers import Gaussian, Normalized
 
 __all__ = [
-    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint", "Function", "Gaussian",
+    "L2", "RBF", "Alphabet", "ChiSquare", "Codes", "Delta", "FieldL2", "Fingerprint",
+    "Function", "Gaussian",
     "GraphCounts", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel", "Labels",
     "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mahalanobis", "Mapped",
     "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
@@ -47,5 +49,5 @@ __all__ = [
     "ShortestPath", "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences",
     "SubsetTree", "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel",
     "WeightedDegree", "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
-    "squared_distances",
+    "restore_container", "squared_distances",
 ]  # fmt: skip

@@ -20,6 +20,14 @@ class Codes:
     """A batch of integer sequences, end to end: sequence i is flat[starts[i]:starts[i + 1]].
 
     A symbol that the alphabet lacks is -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Codes
+    >>> codes = Codes(np.array([0, 1, 1]), np.array([0, 2, 3]))
+    >>> codes.lengths, codes.rows
+    (array([2, 1]), array([0, 0, 1]))
     """
 
     flat: np.ndarray
@@ -47,7 +55,15 @@ class Codes:
 
 
 class Alphabet:
-    """The distinct symbols of a batch of sequences; symbol symbols[i] has the number i."""
+    """The distinct symbols of a batch of sequences; symbol symbols[i] has the number i.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Alphabet
+    >>> alphabet = Alphabet.of(["abba", "cab"])
+    >>> alphabet.symbols, alphabet.encode(["bad"]).flat
+    (['a', 'b', 'c'], array([ 1,  0, -1]))
+    """
 
     def __init__(self, symbols: Iterable[Any]):
         self.symbols = list(dict.fromkeys(symbols))
@@ -106,7 +122,14 @@ def _code_points(text: str) -> np.ndarray:
 
 
 def restore_container(symbols: Sequence[Any], like: Any) -> Any:
-    """Return symbols as a sequence of the type of `like`: a string, tuple, list or array."""
+    """Return symbols as a sequence of the type of `like`: a string, tuple, list or array.
+
+    Examples
+    --------
+    >>> from mercer.kernels import restore_container
+    >>> restore_container(["a", "b"], "text"), restore_container(["a", "b"], ("t",))
+    ('ab', ('a', 'b'))
+    """
     if isinstance(like, str):
         return "".join(symbols)
     if isinstance(like, np.ndarray):

@@ -67,7 +67,7 @@ class LocalWindow(Decaying):
 
         Position i is at positions[i] in sequence rows[i] of `codes`; equal windows have equal keys.
         """
-        from ._window_loops import window_keys
+        from .._base._window_loops import window_keys
 
         lengths = np.diff(codes.starts)[rows]
         if ((positions < 0) | (positions >= lengths)).any():

@@ -15,8 +15,7 @@ from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import integer, non_negative, parameters, positive
 from .._base.progress import Observed, Steps, run_observed
 from ..features import FeatureMap
-from ..kernels import RBF, Kernel, as_kernel
-from ..kernels._sequences import restore_container
+from ..kernels import RBF, Kernel, as_kernel, restore_container
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL_TYPE, Chains, encode_labels
 from .markov.dual import DualProblem

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
 from .._base.parameters import integer
-from ..decoders.base import Ranked
+from ..decoders import Ranked
 from ..metrics import exact_match
-from ..spaces.sequences import as_sequences
+from ..spaces import as_sequences
 from .transduction.calibration import CALIBRATED_OUTPUTS
 from .transduction.checks import checked_candidates
 from .transduction.confidence import replace_scores_by_probabilities

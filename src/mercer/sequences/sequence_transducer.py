@@ -14,11 +14,10 @@ from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, run_observed
 from ..estimators import group_labels
-from ..kernels import Kernel, LocalWindow
-from ..kernels._sequences import restore_container
+from ..kernels import Kernel, LocalWindow, restore_container
 from ..operators import OperatorKernel
-from ..sets.views import SupportsSets
-from ..spaces.sequences import as_sequences
+from ..sets import SupportsSets
+from ..spaces import as_sequences
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrate

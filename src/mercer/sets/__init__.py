@@ -11,8 +11,9 @@ from .ellipsoids import Ellipsoid, Ellipsoids
 from .forms import set_columns
 from .left_out import LeftOutSets, RecordSets
 from .shapes import Ball, Band, Bands
+from .views import SupportsSets
 
 __all__ = [
     "Ball", "Band", "Bands", "Certificate", "ConformalSets", "Ellipsoid", "Ellipsoids",
-    "LeftOutSets", "RecordSets", "set_columns",
+    "LeftOutSets", "RecordSets", "SupportsSets", "set_columns",
 ]  # fmt: skip

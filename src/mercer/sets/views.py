@@ -24,7 +24,15 @@ MOST_RANKED = 100
 
 
 class SupportsSets:
-    """Base class of models that define how `ConformalSets` uses them."""
+    """Base class of models that define how `ConformalSets` uses them.
+
+    Examples
+    --------
+    >>> from mercer import SequenceTransducer
+    >>> from mercer.sets import SupportsSets
+    >>> isinstance(SequenceTransducer(), SupportsSets)
+    True
+    """
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:

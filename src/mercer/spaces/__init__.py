@@ -18,13 +18,13 @@ from .moves import Moves
 from .rankings import Rankings
 from .records import Records
 from .rows import Rows
-from .sequences import Sequences
+from .sequences import Sequences, as_sequences
 from .vectors import Vectors
 
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Grid", "Indices", "LabelSets",
     "Molecules", "Moves", "Opaque", "Rankings", "Records", "Rows", "Sequences", "Space",
-    "Spectra", "Trees", "Vectors", "as_grid", "interpolate",
+    "Spectra", "Trees", "Vectors", "as_grid", "as_sequences", "interpolate",
 ]  # fmt: skip
 
 __getattr__ = moved_names(__name__, {"Resample": "mercer.fields"})

@@ -48,7 +48,14 @@ class Sequences(Space):
 
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:
-    """Check sequences of symbols, which may be empty; return them in a 1-D object array."""
+    """Check sequences of symbols, which may be empty; return them in a 1-D object array.
+
+    Examples
+    --------
+    >>> from mercer.spaces import as_sequences
+    >>> as_sequences(["ab", ("c", "d")]).tolist()
+    ['ab', ('c', 'd')]
+    """
     A = single_column(A)
     if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
         A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings

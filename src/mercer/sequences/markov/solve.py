@@ -11,8 +11,7 @@ from sklearn.base import clone
 from ..._base.arrays import host
 from ..._base.plan import require_exact
 from ..._base.progress import Steps
-from ...features import FeatureMap
-from ...features.landmarks import KernelExpansion
+from ...features import FeatureMap, KernelExpansion
 from ...kernels import Kernel
 from .dual import BlockFrankWolfe, DualityGap, DualPoint, DualProblem
 

@@ -8,8 +8,8 @@ in the second partition (0 to 2), it is (a (n + 1) + b) 9 + f + 3 s.
 
 from __future__ import annotations
 
+from ..._base._window_loops import OUTSIDE, SEED, extend_hash
 from ..._base.loops import compiled, parallel
-from ...kernels._window_loops import OUTSIDE, SEED, extend_hash
 
 ABSENT = -(1 << 62)
 """The value of a column at positions that lack the features with this column."""

@@ -17,7 +17,7 @@ def extend_hashes(keys: Any, values: Any) -> np.ndarray:
 
 def feature_seed(kind: int) -> np.ndarray:
     """Return the hash key from which the keys of features of one kind are computed."""
-    from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
+    from ..._base._window_loops import SEED  # compiled loops are loaded when first used
 
     return extend_hashes(SEED, kind)
 

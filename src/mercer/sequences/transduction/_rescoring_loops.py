@@ -6,8 +6,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..._base._window_loops import SEED, extend_hash
 from ..._base.loops import compiled, inlined, parallel
-from ...kernels._window_loops import SEED, extend_hash
 from ._key_loops import find_key
 from ._search_loops import position_scores
 from .emission import COPY

@@ -9,8 +9,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..._base._window_loops import SEED, extend_hash
 from ..._base.loops import compiled, inlined, parallel
-from ...kernels._window_loops import SEED, extend_hash
 from ._feature_loops import history_key, next_tier_state
 from ._key_loops import find_key, find_slot
 from ._ngram_loops import ngram_step

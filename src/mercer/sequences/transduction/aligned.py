@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 from ...operators import Operator
 from .alignment import Alignment
 from .contexts import Contexts, PositionFeatures

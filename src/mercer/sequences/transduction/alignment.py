@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.memory import GIB, PLANNED_FRACTION, available
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 
 LENGTH_FACTOR = 0.3
 """The factor of a chunk's initial weight for each symbol by which its length is off the mean."""

@@ -12,7 +12,7 @@ from ..._base.parameters import integer
 from ...kernels import LocalWindow
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
 from ...problem import positive_alpha
-from ...spaces.sequences import as_sequences
+from ...spaces import as_sequences
 
 
 def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..._base.checks import Limits, finite
-from ...decoders.base import Ranked
+from ...decoders import Ranked
 
 LARGEST_DIFFERENCE = 20.0
 """The largest difference of the two best scores that counts."""

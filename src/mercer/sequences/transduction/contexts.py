@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._base.checks import Limits, bounded, must
-from ...kernels import LocalWindow
-from ...kernels._sequences import Codes
+from ...kernels import Codes, LocalWindow
 from . import templates as of
 from ._keys import extend_hashes, feature_seed
 from .columns import input_columns

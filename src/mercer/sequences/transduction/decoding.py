@@ -12,9 +12,9 @@ import numpy as np
 from ..._base.arrays import Items, take
 from ..._base.checks import Limits, bounded, finite, must
 from ..._base.memory import GIB
-from ...decoders.base import Ranked
-from ...kernels._sequences import Alphabet, Codes, restore_container
-from ...spaces.sequences import as_sequences
+from ...decoders import Ranked
+from ...kernels import Alphabet, Codes, restore_container
+from ...spaces import as_sequences
 from .inputs import InputCoder, reverse_if_backward
 from .model import NO_TRIE, Model, Prepared
 from .ngram import TABLE_BYTES

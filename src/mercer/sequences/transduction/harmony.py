@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 
 PARTITIONS = 2
 """The number of vowel properties that may agree, such as back or front, rounded or not."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
-from ...kernels._sequences import Alphabet, Codes
+from ...kernels import Alphabet, Codes
 from .side_information import KernelContext, LabelContext
 
 BEGIN_TOKEN, END_TOKEN = ("begin of the input",), ("end of the input",)

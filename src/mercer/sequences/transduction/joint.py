@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._base.checks import Limits, array, bounded, finite, indices, must
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 from ._keys import extend_hashes, feature_seed, make_hash_table
 from .emission import COPY, Emissions
 from .inputs import preceding_symbols

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 from .contexts import Contexts
 from .emission import Emissions
 from .inputs import EncodedInputs

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, indices
 from ..._base.memory import GIB
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 
 TABLE_BYTES = 2 * GIB
 """The largest size of a table in bytes."""

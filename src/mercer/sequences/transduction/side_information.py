@@ -12,8 +12,7 @@ from sklearn.base import clone
 from ..._base.arrays import Items, host, take
 from ..._base.checks import Limits, bounded, finite, must
 from ...features import FeatureMap, IncompleteCholesky
-from ...kernels import Kernel, as_kernel
-from ...kernels._sequences import Alphabet
+from ...kernels import Alphabet, Kernel, as_kernel
 from ._keys import extend_hashes, feature_seed
 
 CONTEXT_RANK = 12

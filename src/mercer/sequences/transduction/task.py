@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._base.arrays import Items
 from ..._base.memory import GIB, PLANNED_FRACTION, available
-from ...kernels import LocalWindow
-from ...kernels._sequences import Alphabet, Codes
+from ...kernels import Alphabet, Codes, LocalWindow
 from ...operators import Operator
 from ...spaces import Sequences
 from .aligned import Aligned

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._base.checks import Limits, array, bounded, indices
-from ...kernels._sequences import Alphabet, Codes
+from ...kernels import Alphabet, Codes
 from .harmony import harmony_classes, vowels_with_harmony
 
 LEARNT = "learnt"

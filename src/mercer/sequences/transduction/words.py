@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels._sequences import Codes
+from ...kernels import Codes
 from ._keys import extend_hashes, feature_seed
 from .inputs import DIGIT, SEPARATOR, EncodedInputs
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._base.loops import compiled, parallel
+from .loops import compiled, parallel
 
 SEED = np.uint64(0x243F6A8885A308D3)
 """The hash with which each key starts."""
