@@ -226,7 +226,8 @@ class Kernel(BaseEstimator):
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
         K = self.finite_values(K)
-        some = K[:CHECKED_ITEMS, :CHECKED_ITEMS]
+        few = slice(0, min(n, CHECKED_ITEMS))
+        some = K[few, few]
         difference, largest = (float(namespace(K).max(abs(D))) for D in (some - some.T, some))
         if difference > INDEFINITE * largest:
             raise ValueError(
