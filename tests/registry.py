@@ -231,6 +231,8 @@ MODELS = [
      NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, kind="intervals", scale="quantile"),
      NUMBERS, VECTORS),
+    (ConformalSets(KernelDependency(k.Spectrum(2)), 0.6, kind="intervals", scale="quantile"),
+     WORDS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),
      NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6), NUMBERS, RANKS),

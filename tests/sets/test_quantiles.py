@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import QuantileRegressor
 
 import mercer
 from mercer import ConformalSets, KernelDependency
 from mercer.kernels import RBF, Spectrum
-from mercer.sets.quantiles import weighted_quantiles
+from mercer.sets.quantiles import pinball, pinball_ridge, weighted_quantiles
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(900, 2))
@@ -55,7 +56,7 @@ def test_intervals_are_asymmetric_and_follow_the_noise():
 def test_the_radius_is_the_quantile_of_held_out_scores():
     sets = fitted(Y[:, 0])
     held, _ = sets._held_out_rows(np.arange(600))
-    low, high = np.moveaxis(sets.scale_.at(X[held])[:, 0], -1, 0)
+    low, high = sets.scale_.at(X[held])[:, 0].T
     residuals = Y[held, 0] - sets.model_.predict(X[held])
     scores = np.sort(np.maximum(low - residuals, residuals - high))
     assert sets.radii_.radius[0] == scores[int(np.ceil(0.8 * (len(held) + 1))) - 1]
@@ -72,10 +73,42 @@ def test_what_has_no_quantiles():
         ConformalSets(MODEL, kind="band", scale="quantile").fit(X, Y)
     with pytest.raises(ValueError, match='scale="quantile" needs calibration="split"'):
         fitted(calibration="jackknife+")
-    words = ["ab", "ba", "bb", "aa"] * 20
-    strings = ConformalSets(KernelDependency(Spectrum(2)), 0.8, kind="intervals", scale="quantile")
-    with pytest.raises(ValueError, match="needs inputs that are rows of numbers"):
-        strings.fit(words, np.arange(80.0))
+
+
+# -- pinball loss on the kernel expansion ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.8])
+def test_the_pinball_loss_is_the_least(level):
+    U = np.hstack([np.ones((200, 1)), RNG.normal(size=(200, 3))])
+    t = U @ [1.0, 0.5, -1.0, 0.0] + RNG.exponential(size=200) * (1.0 + 0.5 * np.abs(U[:, 1]))
+    beta = pinball_ridge(U, t[:, None], level, 1e-9)[:, 0]
+    peer = QuantileRegressor(quantile=level, alpha=0.0).fit(U[:, 1:], t)
+    least = pinball(t - peer.predict(U[:, 1:]), level)
+    assert least - 1e-9 <= pinball(t - U @ beta, level) <= 1.001 * least
+
+
+def test_a_large_penalty_leaves_the_quantile_of_all():
+    U = np.hstack([np.ones((200, 1)), RNG.normal(size=(200, 3))])
+    t = RNG.exponential(size=(200, 2))
+    beta = pinball_ridge(U, t, 0.9, 1e9)
+    np.testing.assert_allclose(beta[0], np.quantile(t, 0.9, axis=0), atol=0.1)
+    np.testing.assert_allclose(beta[1:], 0.0, atol=1e-6)
+
+
+def test_quantiles_of_inputs_that_are_strings(tmp_path):
+    words = ["".join(RNG.choice(list("ab"), size=6)) for _ in range(500)]
+    noise = np.array([0.1 + 0.3 * word.count("a") for word in words])
+    y = np.array([word.count("ab") for word in words]) + noise * RNG.exponential(size=500)
+    model = KernelDependency(Spectrum(2, blended=True), alpha=1.0)
+    sets = ConformalSets(model, 0.8, kind="intervals", scale="quantile")
+    sets.fit(words[:350], y[:350])
+    assert sets.covers(words[350:], y[350:]).mean() == pytest.approx(0.8, abs=0.1)
+    found = sets.predict(["bbbbbb", "aaaaaa"])
+    widths = found.upper - found.lower
+    assert widths[1] > 2 * widths[0]
+    loaded = mercer.load(mercer.save(sets, tmp_path / "sets.mercer"))
+    np.testing.assert_allclose(loaded.predict(words[:9]).lower, sets.predict(words[:9]).lower)
 
 
 # -- what coverage is about -----------------------------------------------------------------------
