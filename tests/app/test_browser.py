@@ -1,9 +1,10 @@
-"""A real browser plays with every tab of the page; nothing is asked of another machine."""
+"""A real browser learns from tables on the page; nothing is asked of another machine."""
 
 import time
 
-import numpy as np
 import pytest
+
+import mercer
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 PATIENCE = 180_000
@@ -40,108 +41,25 @@ def until(page, expression):
         time.sleep(0.05)
 
 
-PIXELS = """([operator, decoder]) => {
-  const chosen = `canvas[data-operator="${operator}"][data-decoder="${decoder}"]`;
-  const canvas = document.querySelector(chosen);
-  return [...canvas.getContext("2d").getImageData(0, 4, 8, 4).data].filter((_, i) => i % 4 == 0);
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name));
+  $("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true}));
 }"""
 
 
-def test_a_drawn_digit_is_completed(server, page):
-    page.goto(server.address)
-    page.wait_for_selector("canvas[data-decoder=truth]")  # the truth of a picked digit is known
-    until(page, "!waiting && !again")
-    box = page.locator("#pad").bounding_box()
-    page.mouse.move(box["x"] + 110, box["y"] + 20)
-    page.mouse.down()
-    for x, y in ((150, 20), (170, 50), (160, 90), (130, 110)):
-        page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
-    page.mouse.up()
-    until(page, "!waiting && !again")
-    assert page.evaluate("upper[3][0]") == 0  # the first stroke cleared the pad
-    assert page.locator("canvas[data-decoder=truth]").count() == 0  # nobody knows it
-    drawn = page.evaluate(PIXELS, ["identity", "FixedPoint"])
-    assert min(drawn) < 160  # something dark was completed
-    page.evaluate("document.getElementById('alpha').value = 1; ask()")
-    until(page, "!waiting && !again")
-    assert page.evaluate(PIXELS, ["identity", "FixedPoint"]) != drawn
-    assert page.locator("#risk polyline").count() == 3
-    page.click("#clear")
-    until(page, "!waiting && !again")
-    assert np.sum(page.evaluate("upper")) == 0
-
-
-def test_a_word_is_read(server, wide, monkeypatch, tmp_path):
-    monkeypatch.setenv("MERCER_DATA", str(tmp_path))  # without the data set
-    wide.goto(server.address)
-    wide.click("text=Handwritten words")
-    wide.click(".word >> nth=0")
-    wide.wait_for_selector("#alone")
-    truth = wide.text_content("#truth")
-    assert len(wide.text_content("#alone")) == len(truth)
-    assert wide.locator(".known").first.text_content() == truth
-    assert "of scikit-learn" in wide.text_content("#source")
-
-
-def test_the_keyboard_is_enough(server, wide):
-    wide.on("filechooser", lambda chooser: None)  # from now on: a later start may miss a quick one
-    wide.goto(server.address)
-    wide.focus("[role=tab][aria-selected=true]")
-    opened = []
-    for key in ("ArrowRight", "End", "ArrowRight", "ArrowLeft"):
-        wide.keyboard.press(key)
-        opened.append(wide.evaluate("document.activeElement.dataset.tab"))
-        assert wide.is_visible(f"section#{opened[-1]}")
-    assert opened == ["words", "table", "digits", "table"]
-    wide.keyboard.press("Tab")
-    assert wide.evaluate("document.activeElement.id") == "choose"
-    with wide.expect_file_chooser() as chooser:
-        wide.keyboard.press("Enter")
-    rows = "".join(f"{i},{i % 3}\n" for i in range(12))
-    file = {"name": "d.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
-    chooser.value.set_files([file])
-    wide.wait_for_selector("#told:has-text('d.csv: 12 rows, 2 columns')")
-
-
-def test_strings_are_learnt(server, page):
-    server.answers["/strings/answer"].__self__.model = None
-    page.goto(server.address + "/#strings")
-    page.fill("#ask", "cana")
-    page.wait_for_selector("#answers .error")
-    page.click("#learn")
-    page.wait_for_selector("#learnt:has-text('8 pairs')")
-    page.wait_for_selector("#answers td")
-    assert page.locator("#answers td").first.text_content() == "KSANA"
-
-
-def test_a_drawn_coefficient_is_solved(server, page):
-    page.goto(server.address + "/#fields")
-    page.wait_for_selector("#bar-state:has-text('band')")
-    before = page.inner_html("#solution")
-    box = page.locator("#bar-pad").bounding_box()
-    page.mouse.move(box["x"] + 5, box["y"] + 20)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + box["height"] - 30, steps=4)
-    page.mouse.up()
-    until(page, "!barWaits && !barAgain")
-    assert page.inner_html("#solution") != before
-    assert page.evaluate("bar.a[0] > bar.a[39]")
-    assert page.locator("#solution polygon").count() == 1  # the band
+def drop(page, name, text):
+    page.evaluate(DROP, [name, text])
 
 
 def test_a_dropped_table_is_learnt_and_asked(server, page):
-    page.goto(server.address + "/#table")
+    page.goto(server.address)
     text = "size,city,price\n" + "".join(
         f"{size},{city},{size * (3 if city == 'Rome' else 2)}\n"
         for size in range(20, 44)
         for city in ("Rome", "Oslo")
     )
-    drop = """(text) => {
-      const files = new DataTransfer();
-      files.items.add(new File([text], "flats.csv"));
-      $("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true}));
-    }"""
-    page.evaluate(drop, text)
+    drop(page, "flats.csv", text)
     page.wait_for_selector("#told:has-text('flats.csv: 48 rows, 3 columns')")
     assert page.locator("select.role[data-column=price]").input_value() == "output"
     assert page.locator("select.kind[data-column=price]").input_value() == ""
@@ -159,24 +77,68 @@ def test_a_dropped_table_is_learnt_and_asked(server, page):
     assert "price" in frame.locator("h1").text_content()
 
 
-def test_errors_of_the_server_are_shown(server, wide, monkeypatch):
-    def broken(request):
-        raise ValueError("no digits today")
-
-    monkeypatch.setitem(server.answers, "/digits/some", broken)
+def test_from_a_file_to_a_report_with_empty_tags_and_a_bad_cell(server, wide):
+    """A bad cell is named; empty tags are sets without labels; a second fit has to wait."""
     wide.goto(server.address)
-    wide.wait_for_selector("#problem:has-text('no digits today')")
-    monkeypatch.setitem(server.answers, "/digits/complete", broken)
-    wide.click("#clear")
-    wide.wait_for_selector("#state.error:has-text('no digits today')")
-    wide.click("text=Your table")
-    assert wide.is_hidden("#problem")
+    posts = [("sunny sea", "sun;sea"), ("rainy sea", "sea"), ("grey town", "")] * 10
+    cells = [*range(30)]
+    text = "text,size,tags\n" + "".join(
+        f"{words},{size},{tags}\n" for (words, tags), size in zip(posts, cells, strict=True)
+    )
+    drop(wide, "bad.csv", text.replace("sunny sea,27,", "sunny sea,oops,"))
+    wide.wait_for_selector("#told:has-text('bad.csv: 30 rows, 3 columns')")
+    wide.click("#fit")
+    wide.wait_for_selector("#fitting.error:has-text(\"line 29, column 'size': 'oops' is not a\")")
+    drop(wide, "posts.csv", text)
+    wide.wait_for_selector("#told:has-text('posts.csv: 30 rows, 3 columns')")
+    assert wide.is_hidden("#fitted")
+    wide.click("#fit")
+    again = wide.evaluate(
+        """async () => {
+          const request = {inputs: ["text"], outputs: ["tags"], kinds: {}};
+          const reply = await fetch("/table/fit", {method: "POST", body: JSON.stringify(request)});
+          return (await reply.json()).error;
+        }"""
+    )
+    assert again is None or "Another fit is running" in again
+    wide.wait_for_selector("#result b")
+    assert "30 rows in" in wide.text_content("#fitting")
+    assert "not used" not in wide.text_content("#fitting")
+    wide.select_option("[id='in-text']", "grey town")
+    wide.click("#predict")
+    until(wide, "!document.querySelector('#result .truth')")
+    assert wide.text_content("b[data-output=tags]") in ("", "(none)")
+    report = wide.frame_locator("#report")
+    assert "tags" in report.locator("h1").text_content()
+    with wide.expect_download() as model:
+        wide.click("text=Download the model")
+    loaded = mercer.load(model.value.path())
+    assert loaded.spaces_["tags"] == "labels"
+
+
+def test_the_keyboard_is_enough(server, wide):
+    wide.on("filechooser", lambda chooser: None)  # from now on: a later start may miss a quick one
+    wide.goto(server.address)
+    wide.keyboard.press("Tab")
+    assert wide.evaluate("document.activeElement.id") == "choose"
+    with wide.expect_file_chooser() as chooser:
+        wide.keyboard.press("Enter")
+    rows = "".join(f"{i},{i % 3}\n" for i in range(12))
+    file = {"name": "d.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
+    chooser.value.set_files([file])
+    wide.wait_for_selector("#told:has-text('d.csv: 12 rows, 2 columns')")
+
+
+def test_errors_of_the_server_are_shown(server, wide):
+    wide.goto(server.address)
     wide.click("#sample")
     wide.wait_for_selector("#told:has-text('flats.csv')")
     wide.evaluate("void send('x.csv', new Blob(['']))")
     wide.wait_for_selector("#problem:has-text('x.csv is empty')")
     assert wide.is_hidden("#looked")  # the old table is gone
-    wide.route("**/strings/learn", lambda route: route.abort())
-    wide.click("text=Your strings")
-    wide.click("#learn")
-    wide.wait_for_selector("#learnt.error:has-text('does not answer')")
+    wide.click("#sample")
+    wide.wait_for_selector("#told:has-text('flats.csv')")
+    assert wide.is_hidden("#problem")
+    wide.route("**/table/fit", lambda route: route.abort())
+    wide.click("#fit")
+    wide.wait_for_selector("#fitting.error:has-text('does not answer')")

@@ -1,4 +1,4 @@
-"""The table tab: files are looked at, learnt from and asked, also wrong ones."""
+"""The page: files are looked at, learnt from and asked, also wrong ones."""
 
 import base64
 import threading
@@ -10,8 +10,9 @@ import pytest
 
 from mercer import AutoDependency, load
 from mercer.app.page import table
+from mercer.app.page import table as page
 from mercer.app.page.plain import to_json_types
-from mercer.app.page.table import TableTab
+from mercer.app.page.table import TablePage
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -52,7 +53,7 @@ NUMBERS = "x,y,z\n" + "".join(f"{i},{2 * i + 0.5},{i * i}\n" for i in range(24))
     ids=["class", "labels", "ranking", "record"],
 )
 def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent(text, "t.tsv" if "\t" in text else "t.csv"))
     told = learnt(tables, inputs=inputs, outputs=outputs)
     assert (told["state"], told["kind"]) == ("done", kind), told
@@ -62,7 +63,7 @@ def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
 
 
 def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
-    tables = TableTab()
+    tables = TablePage()
     assert tables.upload({}) == {"columns": []}
     looked = tables.upload(sent(NUMBERS))
     assert [column["input"] for column in looked["columns"]] == ["number"] * 3
@@ -80,12 +81,12 @@ def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
 
 def test_a_file_to_begin_with(tmp_path):
     (tmp_path / "flats.csv").write_text(CLASSES)
-    told = TableTab(tmp_path / "flats.csv").upload({})
+    told = TablePage(tmp_path / "flats.csv").upload({})
     assert told["name"] == "flats.csv" and told["rows"] == 30
 
 
 def test_rows_without_an_output_are_left_out_and_counted():
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent(CLASSES.replace("3,red", "3,")))
     assert learnt(tables, inputs=["size"], outputs=["colour"])["left_out"] == 2
 
@@ -103,12 +104,12 @@ def test_rows_without_an_output_are_left_out_and_counted():
 )
 def test_files_that_are_no_tables(request_, message):
     with pytest.raises(ValueError, match=message) as caught:
-        TableTab().upload(request_)
+        TablePage().upload(request_)
     assert "--" not in str(caught.value)  # no options of the command line
 
 
 def test_questions_out_of_order():
-    tables = TableTab()
+    tables = TablePage()
     with pytest.raises(ValueError, match="Drop a table"):
         tables.fit({"inputs": ["a"], "outputs": ["b"]})
     tables.upload(sent(CLASSES))
@@ -125,7 +126,7 @@ def test_questions_out_of_order():
 
 
 def test_the_kind_of_one_of_several_outputs_can_be_changed():
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent(MIXED))
     kinds = {"colour": "text"}
     assert learnt(tables, inputs=["x"], outputs=["size", "colour"], kinds=kinds)["state"] == "done"
@@ -133,7 +134,7 @@ def test_the_kind_of_one_of_several_outputs_can_be_changed():
 
 
 def test_kinds_can_be_changed():
-    tables = TableTab()
+    tables = TablePage()
     looked = tables.upload(sent("zip,x,y\n" + "".join(f"{i % 4},{i},{i % 3}\n" for i in range(30))))
     assert looked["columns"][2] == {"name": "y", "input": "number", "output": "class"}
     kinds = {"zip": "category", "y": "number"}
@@ -152,7 +153,7 @@ def test_one_fit_at_a_time(monkeypatch):
         release.wait(60)
 
     monkeypatch.setattr(AutoDependency, "fit", slow)
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent(CLASSES))
     request = {"inputs": ["size"], "outputs": ["colour"]}
 
@@ -173,7 +174,7 @@ def test_one_fit_at_a_time(monkeypatch):
 
 
 def test_a_file_that_cannot_be_read_replaces_the_table():
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent(CLASSES))
     with pytest.raises(ValueError, match="empty"):
         tables.upload(sent(""))
@@ -181,7 +182,7 @@ def test_a_file_that_cannot_be_read_replaces_the_table():
 
 
 def test_a_fit_that_fails_says_why():
-    tables = TableTab()
+    tables = TablePage()
     tables.upload(sent("a,b\n1,2\n1,3\n1,2\n1,5\n1,6\n"))
     told = learnt(tables, inputs=["a"], outputs=["b"])
     assert told == {
@@ -197,7 +198,7 @@ def test_plain_values():
 
 
 def test_two_uploads_at_once_are_both_answered(monkeypatch):
-    tables = TableTab()
+    tables = TablePage()
     look = table._kinds_by_role
 
     def while_another_upload_begins(given, name):
@@ -208,3 +209,26 @@ def test_two_uploads_at_once_are_both_answered(monkeypatch):
     monkeypatch.setattr(table, "_kinds_by_role", while_another_upload_begins)
     looked = tables.upload(sent(NUMBERS))
     assert [column["name"] for column in looked["columns"]] == NUMBERS.splitlines()[0].split(",")
+
+
+def test_uploads_at_once_answer_for_their_own_table(monkeypatch):
+    tables, other = TablePage(), sent(LABELS, "u.tsv")
+    real = page._kinds_by_role
+
+    def interrupted(table, name):
+        """Another upload arrives while the first is answered, and cannot be read."""
+        monkeypatch.setattr(page, "_kinds_by_role", real)
+        with pytest.raises(ValueError, match="is empty"):
+            tables.upload(sent(""))
+        return real(table, name)
+
+    monkeypatch.setattr(page, "_kinds_by_role", interrupted)
+    assert tables.upload(sent(CLASSES))["rows"] == 30
+    assert tables.upload(other)["name"] == "u.tsv"
+
+
+def test_rows_with_empty_tags_are_kept_as_sets_without_labels():
+    tables = TablePage()
+    tables.upload(sent(LABELS.replace("\tsea\n", "\t\n"), "t.tsv"))
+    told = learnt(tables, inputs=["text"], outputs=["tags"])
+    assert (told["rows"], told["left_out"]) == (30, 0)

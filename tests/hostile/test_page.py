@@ -17,9 +17,7 @@ from mercer.app.page import connection as limits
 from mercer.app.page import server as page
 
 REQUESTS = 500 * (20 if os.environ.get("MERCER_HOSTILE") == "long" else 1)
-PATHS = ["/", "/digits/some", "/digits/complete", "/words/some", "/strings/learn",
-         "/strings/answer", "/fields/some", "/table/look", "/table/fit", "/table/progress",
-         "/table/row",
+PATHS = ["/", "/table/look", "/table/fit", "/table/progress", "/table/row",
          "/table/predict", "/table/report", "/table/model", "/common.js", "/etc/passwd",
          "/%00", "/" + "a" * 5000, "//", "*"]  # fmt: skip
 METHODS = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "G\0T", "", "POST " * 20]
@@ -78,16 +76,16 @@ def sent(server, data):
 
 
 def good(server):
-    """Ask for the page and for digits, and return the seconds that it took."""
+    """Ask for the page and for its state, and return the seconds that it took."""
     start = time.perf_counter()
-    for method, path, body in (("GET", "/", None), ("POST", "/digits/some", '{"seed": 1}')):
+    for method, path, body in (("GET", "/", None), ("POST", "/table/progress", "{}")):
         connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
         connection.request(method, path, body)
         reply = connection.getresponse()
         assert reply.status == 200
         content = reply.read()
         connection.close()
-    assert len(json.loads(content)["upper"]) == 12
+    assert json.loads(content)["state"] == "none"
     return time.perf_counter() - start
 
 
@@ -102,7 +100,7 @@ def test_hostile_requests_and_idle_connections(quiet, monkeypatch):
     monkeypatch.setattr(limits, "PATIENCE", 0.5)  # requests that are cut off wait for it
     idle = [socket.create_connection(("127.0.0.1", quiet.port)) for _ in range(300)]
     for link in idle[::2]:
-        link.sendall(b"POST /digits/some HTTP/1.1\r\nContent-Length: 100\r\n")
+        link.sendall(b"POST /table/progress HTTP/1.1\r\nContent-Length: 100\r\n")
     draw = random.Random(0)
     requests = iter([hostile(draw) for _ in range(REQUESTS)])
     lock, replies = threading.Lock(), []
@@ -134,40 +132,26 @@ def test_hostile_requests_and_idle_connections(quiet, monkeypatch):
 
 
 def test_a_length_with_zeros_in_front_is_a_length(quiet):
-    head = b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "
+    head = b"POST /table/progress HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "
     over = b"0" * 10 + str(page.REQUEST_BYTES + 1).encode()
     assert b" 413 " in sent(quiet, head + over + b"\r\n\r\n")
-    assert b'"upper"' in sent(quiet, head + b"0" * 10 + b"2\r\n\r\n{}")
+    assert b'"none"' in sent(quiet, head + b"0" * 10 + b"2\r\n\r\n{}")
 
 
 def test_a_body_without_a_length_is_limited(quiet):
     chunk = b"10000\r\n" + b" " * 2**16 + b"\r\n"
-    head = b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /table/progress HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     reply = sent(quiet, head + chunk * (page.REQUEST_BYTES // 2**16 + 2) + b"0\r\n\r\n")
     assert reply == b"" or b" 413 " in reply  # a reset may overtake the reply
     good(quiet)
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["a" * 24_000 + "\t" + "b" * 24_000] * 4, "Line 1 has a string of 24000 letters"),
-        ([f"{'ab' * 100}\t{'ba' * 100}"] * 240, "240 lines are too many for strings"),
-        (["a b"] * 6000, "between 4 and 5000"),
-    ],
-)
-def test_pasted_text_that_asks_for_memory(quiet, lines, message):
-    body = json.dumps({"table": "\n".join(lines)}).encode()
-    head = f"POST /strings/learn HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    assert message in sent(quiet, head.encode() + body).decode()
 
 
 def test_no_memory_is_an_answer(quiet, monkeypatch):
     def greedy(request):
         raise MemoryError
 
-    monkeypatch.setitem(quiet.answers, "/digits/some", greedy)
-    reply = sent(quiet, b"POST /digits/some HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+    monkeypatch.setitem(quiet.answers, "/table/progress", greedy)
+    reply = sent(quiet, b"POST /table/progress HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
     assert b"not enough memory" in reply
 
 
@@ -176,8 +160,8 @@ def test_idle_connections_end(quiet, monkeypatch):
     address = ("127.0.0.1", quiet.port)
     starts = [
         b"",
-        b"POST /digits/some HTTP/1.1\r\n",
-        b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
+        b"POST /table/progress HTTP/1.1\r\n",
+        b"POST /table/progress HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
     ]
     idle = [socket.create_connection(address, timeout=30) for _ in range(15)]
     for i, link in enumerate(idle):
@@ -206,9 +190,9 @@ def test_idle_connections_end(quiet, monkeypatch):
 
 def test_a_client_that_does_not_read_is_cut_off(quiet, monkeypatch):
     monkeypatch.setattr(limits, "PATIENCE", 0.5)
-    monkeypatch.setitem(quiet.answers, "/digits/some", lambda _: {"long": "x" * 2**25})
+    monkeypatch.setitem(quiet.answers, "/table/progress", lambda _: {"long": "x" * 2**25})
     with socket.create_connection(("127.0.0.1", quiet.port)) as link:
-        link.sendall(b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        link.sendall(b"POST /table/progress HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         end = time.monotonic() + 30
         while not quiet.server_state.connections and time.monotonic() < end:
             time.sleep(0.02)
@@ -228,8 +212,8 @@ def test_the_oldest_connection_makes_room(quiet, monkeypatch):
 
 def test_few_requests_wait_for_a_model(quiet, monkeypatch):
     release = threading.Event()
-    monkeypatch.setitem(quiet.answers, "/strings/answer", lambda _: release.wait(30) and {})
-    request = b"POST /strings/answer HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
+    monkeypatch.setitem(quiet.answers, "/table/predict", lambda _: release.wait(30) and {})
+    request = b"POST /table/predict HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
     replies = []
     waiting = [
         threading.Thread(target=lambda: replies.append(sent(quiet, request)))

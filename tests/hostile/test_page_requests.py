@@ -1,5 +1,6 @@
 """Requests that no page sends, folders that cannot be written to, pictures of the wrong model."""
 
+import base64
 import json
 from http.client import HTTPConnection
 
@@ -21,30 +22,25 @@ def told(server, path, body):
     return reply.status, found["error"]
 
 
-PIXELS = [[0.0] * 8] * 4
-UPPER = {"alpha": 0.01, "epsilon": 0.1, "scale": 1.0, "output": 2.0}
+CELLS = {"name": "t.csv", "file": base64.b64encode(b"a,b\n1,2\n").decode()}
 
 
 @pytest.mark.parametrize(
     ("path", "body", "match"),
     [
-        ("/digits/complete", "{", "Expecting"),
-        ("/digits/complete", "[1]", "must be an object"),
-        ("/digits/some", "[1]", "must be an object"),
-        ("/digits/complete", "{}", "no 'upper'"),
-        ("/digits/complete", json.dumps(UPPER | {"upper": 3}), "pixels"),
-        ("/digits/complete", json.dumps(UPPER | {"upper": [["a"] * 8] * 4}), "could not convert"),
-        ("/digits/complete", json.dumps(UPPER | {"upper": [[np.nan] * 8] * 4}), "finite"),
-        ("/digits/complete", json.dumps(UPPER | {"upper": PIXELS, "alpha": -1}), "alpha"),
-        ("/digits/complete", json.dumps(UPPER | {"upper": PIXELS, "scale": None}), "float"),
-        ("/digits/some", '{"seed": 1e999}', "infinity"),
-        ("/digits/some", '{"seed": -1}', "non-negative"),
-        ("/strings/learn", '{"table": 5}', "two strings"),
-        ("/strings/answer", '{"text": "a"}', "learn it first"),
-        ("/digits/some", "[" * 100_000, "recursion"),
+        ("/table/look", "{", "Expecting"),
+        ("/table/fit", "[1]", "must be an object"),
+        ("/table/look", '{"file": 3}', "base64"),
+        ("/table/look", json.dumps(CELLS | {"file": "YSxiCjEsMgozLDQsNQo="}), "line 3: 3 cells"),
+        ("/table/look", json.dumps(CELLS | {"name": "t.xlsx"}), "t.xlsx"),
+        ("/table/fit", "{}", "Drop a table"),
+        ("/table/row", '{"number": 1}', "fit one first"),
+        ("/table/predict", "{}", "fit one first"),
+        ("/table/look", "[" * 100_000, "recursion"),
     ],
 )
 def test_bad_requests_get_a_sentence(server, path, body, match):
+    server.answers["/table/look"].__self__.table = None
     status, error = told(server, path, body)
     assert status == 400
     assert match in error
@@ -53,7 +49,7 @@ def test_bad_requests_get_a_sentence(server, path, body, match):
 @pytest.mark.parametrize("length", ["-1", "x", "1" * 5000, "+5", "1e3", " ", "٣"])
 def test_a_wrong_length_does_not_hang_the_page(server, length):
     connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
-    connection.putrequest("POST", "/digits/some")
+    connection.putrequest("POST", "/table/look")
     connection.putheader("Content-Length", length.encode())
     connection.endheaders(b"{}")
     assert connection.getresponse().status in (400, 413)

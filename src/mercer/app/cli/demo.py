@@ -19,7 +19,7 @@ from .terminal import report_errors
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")  # fmt: skip
 @report_errors
 def demo(table: str | None, port: int, no_browser: bool) -> None:
-    """Serve a web page: complete digits, read words, learn from your own table.
+    """Serve a web page that learns from your own table.
 
     TABLE is a file to learn from (CSV, Excel, JSON Lines, Parquet); you can also drop one on the
     page. Nothing leaves this machine.
@@ -36,7 +36,7 @@ def demo(table: str | None, port: int, no_browser: bool) -> None:
         raise click.ClickException(
             f"port {port} is not available ({problem.strerror}): choose another with --port."
         ) from None
-    address = server.address + ("/#table" if table else "")
+    address = server.address
     click.echo(f"Open {address} in a browser. Press Ctrl-C to stop.")
     if not no_browser:
         webbrowser.open(address)

@@ -1,4 +1,4 @@
-"""Web page to try mercer: complete digits, read words, learn strings, fields and your own table.
+"""Web page to try mercer on your own table: fit, predict, and download the model and a report.
 
 The page is served on this machine only (`pip install "mercer[demo]"`) and loads nothing from
 other sites.
@@ -25,7 +25,7 @@ def serve(port: int = 0, table: str | Path | None = None) -> Server:
     port : int, default=0
         The port on 127.0.0.1; 0 chooses a free one.
     table : str or Path, default=None
-        A file that the tab "Your table" shows first.
+        A file that the page shows first.
     """
     require("starlette", "demo")
     require("uvicorn", "demo")

@@ -1,4 +1,4 @@
-"""The web server of the page (starlette, uvicorn): requests of its tabs, downloads and files."""
+"""The web server of the page (starlette, uvicorn): requests, downloads and files."""
 
 from __future__ import annotations
 
@@ -21,21 +21,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from . import connection
-from .digits import DigitsTab
-from .fields import FieldsTab
 from .plain import sentence_of, to_json_types
-from .strings import StringsTab
-from .table import TableTab
-from .words import WordsTab
+from .table import TablePage
 
 REQUEST_BYTES = 2**22
 """The largest number of bytes of a request."""
 WAITING = 8
 """The largest number of costly requests in progress or waiting; others are refused."""
-COSTLY = {
-    "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
-    "/table/predict",
-}  # fmt: skip
+COSTLY = {"/table/predict"}
 """Requests that fit models and are answered one at a time."""
 HEADERS = [
     ("Content-Security-Policy",
@@ -69,20 +62,11 @@ class SameOrigin:
             await refusal(scope, receive, send)
 
 
-class TabsEndpoint:
-    """Endpoint for the requests of all tabs, which takes and returns JSON objects."""
+class JsonEndpoint:
+    """Endpoint for the requests of the page, which takes and returns JSON objects."""
 
-    def __init__(self, tables: TableTab):
-        digits, words, strings, fields = DigitsTab(), WordsTab(), StringsTab(), FieldsTab()
+    def __init__(self, tables: TablePage):
         self.by_path: dict[str, Callable[[dict], dict]] = {
-            "/digits/some": digits.random_halves,
-            "/digits/complete": digits.complete,
-            "/words/some": words.random_words,
-            "/words/read": words.read,
-            "/strings/learn": strings.learn,
-            "/strings/answer": strings.answer,
-            "/fields/some": fields.random_conductivity,
-            "/fields/predict": fields.predict,
             "/table/look": tables.upload,
             "/table/fit": tables.fit,
             "/table/progress": tables.progress,
@@ -157,8 +141,8 @@ def _download_endpoint(make: Callable[[], bytes], media_type: str) -> Callable[[
     return endpoint
 
 
-def create_app(answers: TabsEndpoint, tables: TableTab) -> Starlette:
-    """Return the web application: downloads, requests of the tabs, and the files of the page."""
+def create_app(answers: JsonEndpoint, tables: TablePage) -> Starlette:
+    """Return the web application: downloads, requests of the page, and the files of the page."""
     return Starlette(
         routes=[
             Route("/table/report", _download_endpoint(tables.report, "text/html")),
@@ -166,7 +150,7 @@ def create_app(answers: TabsEndpoint, tables: TableTab) -> Starlette:
                 "/table/model", _download_endpoint(tables.model_file, "application/octet-stream")
             ),
             Route(
-                "/{tab}/{question}", answers.__call__, methods=["POST"], max_body_size=REQUEST_BYTES
+                "/table/{question}", answers.__call__, methods=["POST"], max_body_size=REQUEST_BYTES
             ),
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
@@ -185,12 +169,12 @@ class Server(uvicorn.Server):
     port : int, default=0
         The port on 127.0.0.1; 0 chooses a free one.
     table : str or Path, default=None
-        A file that the tab "Your table" shows first.
+        A file that the page shows first.
     """
 
     def __init__(self, port: int = 0, table: str | Path | None = None):
-        tables = TableTab(table)
-        answers = TabsEndpoint(tables)
+        tables = TablePage(table)
+        answers = JsonEndpoint(tables)
         self.answers = answers.by_path
         self.socket = socket.create_server(("127.0.0.1", port))
         super().__init__(

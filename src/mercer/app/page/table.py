@@ -1,4 +1,4 @@
-"""The tab "Your table": learn from a file that is dropped on the page, and predict by a form."""
+"""The page: learn from a file that is dropped on it, and predict by a form."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class BackgroundFit:
         return self.thread.is_alive()
 
 
-class TableTab:
-    """Tab of the page that learns from an uploaded table: the table and the model fitted to it.
+class TablePage:
+    """The uploaded table of the page, and the model that is fitted to it.
 
     Parameters
     ----------

@@ -1,7 +1,10 @@
-// The tab "Your table": a table that is dropped on the page.
+// A table that is dropped on the page: its columns, the fit, and predictions.
 let row = 0;
 const LARGEST = 3e6;
-opened.table = async () => { const answer = await post("/table/look", {}); if (answer.columns.length) showColumns(answer); };
+window.addEventListener("load", async () => {
+  const answer = await post("/table/look", {});
+  if (answer.columns.length) showColumns(answer);
+});
 
 async function send(name, blob) {
   $("looked").hidden = $("fitted").hidden = true;  // an error replaces the old table
