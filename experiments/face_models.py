@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
 
-from mercer import JointKernelMap, KernelDependency, KernelDependencyCV
+from experiments.peers import JointKernelMap
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Patchwise
 

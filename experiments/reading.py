@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupShuffleSplit
 
-from mercer import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
+from experiments.peers import MaxMarginMarkovNetwork
+from mercer import KernelDependency, KernelDependencyCV
 from mercer._base.arrays import object_array
 from mercer.decoders import Lexicon, PerPosition
 from mercer.embedding import Embedding

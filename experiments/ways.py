@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from mercer import MaxMarginMarkovNetwork
+from experiments.peers import MaxMarginMarkovNetwork
 from mercer.kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
 

@@ -11,10 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import (
     ConformalSets,
-    JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
-    MaxMarginMarkovNetwork,
     SequenceTransducer,
 )
 from mercer import decoders as d
@@ -149,7 +147,7 @@ OPERATORS = [
 OPERATOR_KERNELS = [
     k.RBF(1.0) * o.Covariance(), k.RBF(1.0) * o.Covariance() + k.Linear(), o.CurlFree(1.0),
     o.DivergenceFree(1.0), o.Pointwise(),
-    o.FromJoint(o.joint(k.RBF(1.0) * o.Identity())), ShiftEquivariant(k.RBF(1.0)),
+    ShiftEquivariant(k.RBF(1.0)),
 ]  # fmt: skip
 FULL_FEATURES = [
     f.KernelPCA(), f.IncompleteCholesky(), f.RandomPivotedCholesky(random_state=0),
@@ -199,8 +197,6 @@ MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
     (KernelDependencyCV(k.RBF() * o.Covariance(), k.RBF()), NUMBERS, VECTORS),
     (KernelDependencyCV(k.Spectrum(2), k.Labels(), fit_intercept=True), WORDS, SETS),
-    (MaxMarginMarkovNetwork(k.RBF(), features=f.IncompleteCholesky(3)),
-     [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.Patchwise(k.RBF(2.0), size=2, overlap=1)), IMAGES, IMAGES[:, ::-1]),
     (KernelDependency(o.Local(k.RBF(2.0), width=1.0)), IMAGES, IMAGES[:, ::-1]),
     (KernelDependency(o.Local(windows=o.Boxes(2, 1))), IMAGES, IMAGES[:, ::-1]),
@@ -211,7 +207,6 @@ MODELS = [
     ),
     (KernelDependency(o.Positionwise(k.RBF(0.3)), k.Positions(), 0.1, d.PerPosition("input")),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
-    (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
     (BoostedDependency(n_trees=3, min_samples_leaf=1, cv=2), NUMBERS, VECTORS),
     (LocalLaw(rank=20, cv=2), IMAGES, IMAGES[:, ::-1]),

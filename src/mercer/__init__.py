@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         Blend,
         BoostedDependency,
         ForestDependency,
-        JointKernelMap,
         KernelDependency,
         KernelDependencyCV,
         RegressorDependency,
@@ -24,20 +23,22 @@ if TYPE_CHECKING:
     from .export import to_onnx
     from .fields import LocalLaw
     from .persistence import DamagedModel, Limits, load, register, save
-    from .sequences import MaxMarginMarkovNetwork, SequenceTransducer
+    from .sequences import SequenceTransducer
     from .sets import ConformalSets
 
 __version__ = "0.2.0"
 
 __all__ = [
     "AutoDependency", "Blend", "BoostedDependency", "ConformalSets", "DamagedModel",
-    "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits",
-    "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer",
+    "ForestDependency", "KernelDependency", "KernelDependencyCV", "Limits",
+    "LocalLaw", "RegressorDependency", "SequenceTransducer",
     "__version__", "learn_metric", "load", "register", "save", "to_onnx", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "export", "sets", "fields", "sequences", "auto")
 """The folders that define the public names; each imports only those before it."""
+_MOVED = dict.fromkeys(("JointKernelMap", "MaxMarginMarkovNetwork"), "experiments.peers")
+"""Public names that moved, and where they are now; `experiments` is not in the wheel."""
 _SUBPACKAGES = (
     "datasets", "decoders", "defaults", "estimators", "features", "fields", "kernels",
     "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
@@ -46,6 +47,8 @@ _SUBPACKAGES = (
 
 def __getattr__(name: str) -> Any:
     """Import a public name or a subpackage on first use, so that the command line starts fast."""
+    if name in _MOVED:
+        raise ImportError(f"{name} moved: from {_MOVED[name]} import {name}", name=__name__)
     if name in __all__:
         homes = (import_module(f".{home}", __name__) for home in _HOMES)
         value = next(getattr(home, name) for home in homes if name in home.__all__)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._base.arrays import Array, Items, blocks, count, is_array, like, namespace, take
-from ._base.from_file import FromFile, Reducible
 from ._base.memory import ROWS
+from ._base.reducible import Reducible
 from .features import Explicit, FeatureMap
 from .features.base import weighted_features
 from .kernels import Kernel
@@ -178,7 +178,7 @@ class SpanFrame(Frame):
 
 
 @dataclass(frozen=True)
-class Embedding(FromFile):
+class Embedding:
     """A batch of predicted points g(x) of the output feature space.
 
     Attributes

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ._base.arrays import Array, Items, count, is_foreign, sliceable, take
+from ._base.checks import Limits, must
 from ._base.plan import GRANTED_BYTES, require_exact, require_low_rank
 from .features import FeatureMap
 from .kernels import Kernel
@@ -140,6 +141,11 @@ class Problem:
     weights: np.ndarray | None = None
     given: Items = None
     gathered: Any = None
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless there is a label and a weight for each pair."""
+        for name, values in (("labels", self.labels), ("weights", self.weights)):
+            must(values is None or values.shape == (self.n,), f"{name} are not one for each pair")
 
     @property
     def n(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import mercer
-from mercer import JointKernelMap, KernelDependency, KernelDependencyCV
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.estimators import Blend, ForestDependency, MissingTargets
 from mercer.features import IncompleteCholesky
 from mercer.kernels import L2, RBF, Delta, Gaussian, Labels, Linear, On
@@ -168,7 +168,7 @@ def test_what_cannot_be_missing_is_refused_with_a_sentence(estimator, y, message
         MissingTargets(estimator).fit(X, y)
 
 
-@pytest.mark.parametrize("estimator", [Ridge(), 3, Blend([KernelDependency()]), JointKernelMap()])
+@pytest.mark.parametrize("estimator", [Ridge(), 3, Blend([KernelDependency()])])
 def test_estimators_that_cannot_be_wrapped_are_named(estimator):
     name = re.escape(repr(estimator)[:10])
     with pytest.raises(TypeError, match=f"one estimator with an output kernel.*got {name}"):

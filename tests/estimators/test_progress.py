@@ -10,7 +10,6 @@ from mercer import (
     ConformalSets,
     KernelDependency,
     KernelDependencyCV,
-    MaxMarginMarkovNetwork,
     SequenceTransducer,
 )
 from mercer._base import loops, progress
@@ -163,14 +162,6 @@ def test_callbacks_see_the_steps_of_a_transducer(callback):
     SequenceTransducer(folds=3).set_callbacks(callback).fit(WORDS, LOUD)
     assert callback.calls.count("end leaving pairs out") == 3
     assert callback.calls[-3:] == ["end fitting", "end fit", "teardown"]
-
-
-def test_callbacks_see_the_passes_of_a_markov_network(callback, tmp_path):
-    model = MaxMarginMarkovNetwork(RBF(0.5)).set_callbacks(callback)
-    model.fit([[[0.0], [1.0]], [[1.0], [0.5], [0.1]]], ["no", "oon"])
-    passes = ["begin pass", "end pass"] * model.n_passes_
-    assert callback.calls == ["setup", "begin fit", *passes, "end fit", "teardown"]
-    assert mercer.load(mercer.save(model, tmp_path / "model.mercer")).labels_ == model.labels_
 
 
 def test_callbacks_pass_through_searches(pairs):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import ConformalSets, JointKernelMap, KernelDependency, KernelDependencyCV
+from mercer import ConformalSets, ForestDependency, KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF
 from mercer.operators import Blocks, Patchwise, Pointwise
 from mercer.solvers import BlockConjugateGradient
@@ -95,7 +95,7 @@ def test_a_failed_refit_leaves_the_sets(pairs, calibration):
 
 
 def test_models_without_groups_make_sets_too(pairs):
-    joint = ConformalSets(JointKernelMap(RBF(1.0)), 0.5).fit(*pairs)
-    assert joint.covers(*pairs).shape == (8,)
+    trees = ConformalSets(ForestDependency(n_trees=3, random_state=0), 0.5).fit(*pairs)
+    assert trees.covers(*pairs).shape == (8,)
     chosen = KernelDependencyCV(RBF(1.0), alphas=[1.0])
     assert ConformalSets(chosen, 0.5).fit(*pairs).covers(*pairs).shape == (8,)

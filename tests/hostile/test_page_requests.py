@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 import numpy as np
 import pytest
 
-from mercer import JointKernelMap, KernelDependency, plots
+from mercer import ForestDependency, KernelDependency, plots
 from mercer.kernels import Linear
 from mercer.operators import CurlFree
 from mercer.sets import Ball, Band
@@ -64,7 +64,7 @@ def pairs(rng):
 def test_pictures_of_the_wrong_model_are_refused(pairs):
     with pytest.raises(TypeError, match="KernelDependencyCV"):
         plots.risk(KernelDependency().fit(*pairs))
-    for model in (KernelDependency(CurlFree(1.0)), JointKernelMap()):
+    for model in (KernelDependency(CurlFree(1.0)), ForestDependency(n_trees=3)):
         with pytest.raises(TypeError, match="scalar kernel times an operator"):
             plots.spectrum(model.fit(*pairs))
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer._base.from_file import Reducible
+from mercer._base.reducible import Reducible
 from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Kendall, Labels

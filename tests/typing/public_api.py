@@ -10,10 +10,8 @@ from mercer import (
     Blend,
     ConformalSets,
     ForestDependency,
-    JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
-    MaxMarginMarkovNetwork,
     SequenceTransducer,
 )
 from mercer.datasets import load_digit_halves
@@ -47,8 +45,6 @@ frame = auto.predict({"size": [1.0]})
 report: Path = auto.report("report.html")
 words = SequenceTransducer(max_chunk=2).fit(["ab"], ["AB"]).predict(["ba"])
 blend = Blend([chosen, ForestDependency(output_kernel=Labels())]).fit(upper, lower)
-chain = MaxMarginMarkovNetwork()
-joint = JointKernelMap()
 decoder: Decoder = Candidates()
 text = Normalized(Spectrum(3))
 low_rank = [IncompleteCholesky(10), RandomPivotedCholesky(10)]

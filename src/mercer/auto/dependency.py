@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items
-from .._base.from_file import MARK
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
 from ..estimators import group_labels, warn_if_constant
@@ -144,7 +143,7 @@ class AutoDependency(LearntFromTable):
         """
         fresh = copy.copy(self)
         for name in vars(self):
-            if name.endswith("_") or name == MARK:
+            if name.endswith("_"):
                 delattr(fresh, name)
         fresh._fit(X, y, groups, sample_weight)
         self.__dict__ = fresh.__dict__

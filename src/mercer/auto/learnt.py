@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
-from .._base.from_file import FromFile, Reducible, guarded
+from .._base.reducible import Reducible
 from ..estimators.probabilities import offers_probabilities
 from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
 from ..sets import LeftOutSets, RecordSets
@@ -62,7 +62,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
+class LearntFromTable(SupportsSets, Reducible, BaseEstimator):
     """Base class of `AutoDependency`, with the methods of the fitted model."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
@@ -221,7 +221,6 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return np.array([self.outputs_.columns_[j] for j in classes]) if has_columns else classes
 
     @available_if(lambda self: offers_probabilities(vars(self).get("best_estimator_", self)))
-    @guarded
     def predict_proba(self, X: Items) -> np.ndarray:
         """Predict the probability of each class, or of each label independently.
 

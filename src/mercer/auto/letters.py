@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Items
-from .._base.from_file import FromFile
 from ..sequences import SequenceTransducer
 from .inputs import Inputs
 from .kinds.base import Kind
@@ -19,7 +18,7 @@ NEW = 0.2
 """With a larger fraction of distinct outputs, outputs may be texts that are not in the data."""
 
 
-class Letters(FromFile, BaseEstimator):
+class Letters(BaseEstimator):
     """Estimator that applies a `SequenceTransducer` to one text column of the model inputs.
 
     Parameters

@@ -18,8 +18,8 @@ from .._base.arrays import (
     take,
 )
 from .._base.errors import require
-from .._base.from_file import Reducible
 from .._base.parameters import one_of, parameters
+from .._base.reducible import Reducible
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, append_column

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from .._base.arrays import Items, blocks, count, host, take
 from .._base.errors import warn
-from .._base.from_file import Reducible
 from .._base.parameters import integer, one_of, parameters, positive
+from .._base.reducible import Reducible
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.graph_counts import GraphCounts

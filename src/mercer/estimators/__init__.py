@@ -6,7 +6,6 @@ from .blend import Blend
 from .boosted import BoostedDependency
 from .forest import ForestDependency
 from .head import RegressorDependency
-from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .learn_metric import learn_metric
@@ -16,10 +15,12 @@ from .train_network import train_network
 from .tune import tune
 
 __all__ = [
-    "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
+    "Blend", "BoostedDependency", "ForestDependency", "KernelDependency",
     "KernelDependencyCV", "MissingTargets", "RegressorDependency",
     "StructuredEstimator", "group_labels", "learn_metric", "on_fresh_state", "train_network",
     "tune", "warn_if_constant",
 ]  # fmt: skip
 
-__getattr__ = moved_names(__name__, {"LocalLaw": "mercer.fields"})
+__getattr__ = moved_names(
+    __name__, {"LocalLaw": "mercer.fields", "JointKernelMap": "experiments.peers"}
+)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial, wraps
@@ -33,13 +35,15 @@ from .._base.arrays import (
     sliceable,
     sliced,
     table_columns,
+    take,
 )
+from .._base.checks import Limits, must
 from .._base.errors import warn
-from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
 from .._base.progress import WATCHERS, Observed, Steps, run_observed
-from ..decoders.base import Ranked
+from .._base.reducible import Reducible
+from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import outputs_as_array
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel, as_kernel
@@ -68,7 +72,7 @@ def on_fresh_state(fit: Fit) -> Fit:
         """Run `fit` on an unfitted copy of `self`, and take over its attributes if it succeeds."""
         fresh = copy.copy(self)
         for name in vars(self):
-            if name.endswith("_") or name == MARK:
+            if name.endswith("_"):
                 delattr(fresh, name)
         data = [X, y, *args]
         if not _copied.get():
@@ -89,7 +93,6 @@ def on_fresh_state(fit: Fit) -> Fit:
 
 class StructuredEstimator(
     OutputSpaceMethods,
-    FromFile,
     Observed,
     Reducible,
     MultiOutputMixin,
@@ -105,7 +108,7 @@ class StructuredEstimator(
     points_: PointMap
     input_kernel_: Kernel
     output_kernel_: Kernel
-    decoder_: Any
+    decoder_: Decoder
     outputs_: Items
     form_: Any = None
     output_names_: list[str] | None = None
@@ -117,6 +120,27 @@ class StructuredEstimator(
         "fitted_": "left-out predictions and what they are made of",
         "left_out_": "left-out predictions",
     }
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless a model that was read predicts for a known input."""
+        if "points_" not in vars(self):
+            return
+        for name in ("input_kernel_", "output_kernel_", "decoder_"):
+            must(name in vars(self), f"{name} is missing")
+        known = self.points_.map.known_items
+        if known is not None:
+            self._predict_known(take(known, [0]))
+        elif self.input_kernel_.on_vectors and "n_features_in_" in vars(self):
+            with suppress(ValueError, TypeError):  # of a kernel that refuses zeros
+                self._predict_known(self.input_kernel_.check(np.zeros((1, self.n_features_in_))))
+
+    def _predict_known(self, X: Items) -> None:
+        """Predict for a checked input, to find out whether the parts of the model fit together."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            points = replace(self.points_(X), inputs=X)
+            with suppress(ValueError, TypeError, ImportError):  # what `predict` may say
+                self._restored(self.decoder_.decode(points))
 
     def without_training_data(self) -> Any:
         """Return a copy that can predict, without training data where it is not needed.

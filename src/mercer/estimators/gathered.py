@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Items, count
+from .._base.arrays import Items, count, take
+from .._base.checks import Limits
 from .._base.parameters import same
 from .._base.plan import require_moments
 from ..decoders import Decoder
@@ -83,6 +84,12 @@ class Gathered:
         expected = replace(expected, kernels=fitted, output_kernel=outputs.kernel)
         gatherings = sum_moments(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise an error unless the moments of one more pair can be added."""
+        X, y = take(self.sample.X, [0]), take(self.sample.y, [0])
+        for gathering in self.gatherings:
+            gathering.plus(gathering.moments_of(X, y))
 
     def require_same_parameters(self, model: Any, choices: Choices) -> None:
         """Raise an error if the model's kernels or features are not those of the moments."""

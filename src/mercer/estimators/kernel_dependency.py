@@ -5,7 +5,7 @@ import copy
 from sklearn.utils.metaestimators import available_if
 
 from .._base.arrays import Array, Items, copy_data
-from .._base.from_file import guarded
+from .._base.errors import warn
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -139,7 +139,6 @@ class KernelDependency(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     @available_if(_can_add_blocks)
-    @guarded
     def partial_fit(
         self, X: Items, y: Items, sample_weight: Array | None = None
     ) -> KernelDependency:
@@ -147,7 +146,8 @@ class KernelDependency(RidgeEstimator):
 
         The first block determines length scales and landmarks, or the sample of the stream if the
         model was fitted to one; make sure that they are representative. Every call leaves a model
-        that can predict. For a long stream `fit` is cheaper, because it solves once.
+        that can predict. For a long stream `fit` is cheaper, because it solves once. A fit to pairs
+        in memory is forgotten, with a warning.
 
         Parameters
         ----------
@@ -160,15 +160,15 @@ class KernelDependency(RidgeEstimator):
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
         choices = self._choices()
         self._refuse_in_streams(choices, None)
-        if "points_" in vars(self):
-            if self.stream_ is None:
-                raise ValueError(
-                    "this model was fitted to pairs in memory, and kept no moments to add to: fit "
-                    "all pairs again, or fit a stream, such as fit([(X, y)])."
-                )
+        if self.stream_ is not None:
             self.stream_.require_same_parameters(self, choices)
             gathered = self.stream_.plus(block)
         else:
+            if "points_" in vars(self):
+                warn(
+                    "the model was fitted to pairs in memory, which partial_fit forgets: fit all "
+                    "pairs again, or fit a stream, such as fit([(X, y)]), which it continues."
+                )
             gathered = Gathered.of(Stream([block]), self, choices)
         fresh = copy.copy(self)
         fresh._fit_moments(gathered, choices)

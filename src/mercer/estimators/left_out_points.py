@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, copy_data
-from .._base.from_file import guarded
 from ..embedding import Embedding
 from .base import StructuredEstimator
 from .probabilities import Probabilities, has_classes, offers_probabilities, sorted_classes
@@ -76,7 +75,6 @@ class LeftOutPoints(StructuredEstimator):
         return self.probabilities_
 
     @available_if(offers_probabilities)
-    @guarded
     def predict_proba(self, X: Items) -> np.ndarray:
         """Return the probability of every class, or of every label by itself.
 

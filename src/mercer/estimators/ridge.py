@@ -269,6 +269,12 @@ class RidgeEstimator(LeftOutPoints):
             return fitted.posterior().at(X)
         return None if saved is None else saved.at(X)
 
+    def _predict_known(self, X: Items) -> None:
+        """Predict for a checked input, with its variance."""
+        super()._predict_known(X)
+        if "posterior_" in vars(self):
+            self.posterior_.at(X).unit(X)
+
     def keep_posterior(self) -> None:
         """Store the posterior as a fitted attribute, so that it is saved with the model."""
         self.posterior_ = self.fitted_.posterior()

@@ -42,6 +42,8 @@ class FeatureMap(BaseEstimator):
     """The error tr(K - UUᵀ) / tr K of the coordinates of the fitted items; NaN if unknown."""
 
     kernel_: Kernel
+    known_items: Items = None
+    """Items that the map was fitted on, as its kernel checked them; None if it keeps none."""
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
         """Choose the coordinates for a fitted kernel from sample items A; return self."""
@@ -140,6 +142,11 @@ class Composed(FeatureMap):
         U = self.map.transform(A)
         U = U if self.mean is None else U - self.mean
         return U if self.matrix is None else U @ self.matrix
+
+    @property
+    def known_items(self) -> Items:
+        """The items of the inner map."""
+        return self.map.known_items
 
     @property
     def coefficients(self) -> Array:

@@ -21,6 +21,7 @@ class LandmarkMap(FeatureMap):
 
     landmarks_: Items
     weights_: Array
+    known_items = property(lambda self: self.landmarks_)
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
         """Choose the landmarks from the items A; return self."""

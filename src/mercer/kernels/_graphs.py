@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Items, as_items, object_array
 from .._base.checks import DamagedModel, Limits, must
-from .._base.from_file import Reducible
+from .._base.reducible import Reducible
 from ..spaces.graphs import Edges, read_graph
 from ._bags import stable_hash
 

@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, object_array
-from .._base.from_file import Reducible
+from .._base.checks import Limits, must
+from .._base.reducible import Reducible
 from ..spaces import Opaque, Records, Space
 from .base import Kernel
 from .capabilities import Features
@@ -124,6 +125,10 @@ class Mapped(OnTransformed, Reducible):
             return self
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` unless the space is one."""
+        must(isinstance(self.space, Space), "the space of its items is not a space")
 
     @property
     def space(self) -> Space:

@@ -12,7 +12,6 @@ from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
 from .grids import field_grids, proximity
-from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .learned import ReducedRank, learn_operator
 from .local import Boxes, Local
@@ -27,11 +26,15 @@ from .sums import OperatorSum
 
 __all__ = [
     "BlockGram", "Blocks", "Boxes", "ComponentGram", "ComponentKernel", "ConditionalCovariance",
-    "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree", "FromJoint",
-    "Identity", "JointKernel", "Local", "Matrix", "Mixture", "Moments",
+    "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree",
+    "Identity", "Local", "Matrix", "Mixture", "Moments",
     "Operator", "OperatorKernel", "OperatorSum", "Patchwise", "Pointwise", "Positionwise",
     "ReducedRank", "Separable", "Slots", "as_operator_kernel", "field_grids",
-    "joint", "learn_operator", "mixtures", "proximity",
+    "learn_operator", "mixtures", "proximity",
 ]  # fmt: skip
 
-__getattr__ = moved_names(__name__, {"Shared": "mercer.fields"})
+__getattr__ = moved_names(
+    __name__,
+    {"Shared": "mercer.fields"}
+    | dict.fromkeys(("FromJoint", "JointKernel", "joint"), "experiments.peers"),
+)

@@ -162,7 +162,6 @@ def _read(path: Path, limits: Limits, networks: list[Any]) -> Any:
         root = reader.read(archive.root)
         reader.check_items()
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
-    reader.store_file_name(str(path))
     return root
 
 

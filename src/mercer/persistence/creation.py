@@ -50,7 +50,7 @@ def create_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
         if is_integer(value) and name not in UNBOUNDED:
             most = limits.size if name in parameters else limits.size // 16
             must(abs(value) <= most, f"{name} is larger than {most}")
-        elif name in hints and name not in parameters:
+        if name in hints and name not in parameters:
             must(_has_type(value, hints[name]), f"{name} is {type(value).__name__}")
     absent = _required_names(kind) - state.keys()
     must(not absent, f"{sorted(absent)} is missing")

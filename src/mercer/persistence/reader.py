@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 
 from .._base.arrays import object_array
 from .._base.checks import DamagedModel, Limits, bounded, must
-from .._base.from_file import MARK, FromFile
 from ..kernels import Kernel
 from ..kernels.networks import with_weights
 from ..spaces import Rankings
@@ -95,12 +94,6 @@ class Reader:
         self._depth -= 1
         self._known.append((value, self._values - values, self._parts - parts))
         return value
-
-    def store_file_name(self, file: str) -> None:
-        """Store the name of the file in all estimators that were read."""
-        for value, _, _ in self._known:
-            if isinstance(value, FromFile):
-                vars(value)[MARK] = file
 
     def _reference(self, number: Any) -> Any:
         """Return the value that was read earlier under a number; its size counts again."""

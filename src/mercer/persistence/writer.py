@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base.arrays import host, is_foreign
-from .._base.from_file import MARK, Reducible
+from .._base.reducible import Reducible
 from ..kernels.networks import is_module
 from . import scikit_learn
 from .creation import slots
@@ -145,7 +145,7 @@ def _saved_attributes(part: Any) -> dict[str, Any]:
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
     state = {slot: getattr(part, slot) for slot in sorted(slots(kind))}
     state |= getattr(part, "__dict__", {})
-    return {name: value for name, value in state.items() if name not in lazy and name != MARK}
+    return {name: value for name, value in state.items() if name not in lazy}
 
 
 def _cannot_save(path: str, value: Any) -> str:

@@ -1,7 +1,10 @@
-"""Models of sequences: `SequenceTransducer`, and max-margin models."""
+"""Models of sequences: `SequenceTransducer`."""
 
-from ..estimators import JointKernelMap
-from .max_margin import MaxMarginMarkovNetwork
+from .._base.moved import moved_names
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["JointKernelMap", "MaxMarginMarkovNetwork", "SequenceTransducer"]
+__all__ = ["SequenceTransducer"]
+
+__getattr__ = moved_names(
+    __name__, dict.fromkeys(("JointKernelMap", "MaxMarginMarkovNetwork"), "experiments.peers")
+)

@@ -18,6 +18,7 @@ from .transduction.calibration import CALIBRATED_OUTPUTS
 from .transduction.checks import checked_candidates
 from .transduction.confidence import replace_scores_by_probabilities
 from .transduction.decoding import Decoding, best_outputs, check_prediction_arguments
+from .transduction.inputs import InputCoder
 from .transduction.side_information import check_context
 
 
@@ -31,7 +32,7 @@ class TransducerPrediction:
     lm_weight_: float
     beam_: int | None
     sample_: Any
-    coder_: Any
+    coder_: InputCoder
     backward_: Any
     order_: Any
     confidence_: Any

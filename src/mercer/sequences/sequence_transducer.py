@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
-from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, run_observed
+from .._base.reducible import Reducible
 from ..estimators import group_labels
 from ..kernels import Kernel, LocalWindow, restore_container
 from ..operators import OperatorKernel
@@ -32,9 +32,7 @@ LOW_ACCURACY = 0.5
 
 
 @parameters
-class SequenceTransducer(
-    SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
-):
+class SequenceTransducer(SupportsSets, TransducerPrediction, Observed, Reducible, BaseEstimator):
     r"""Model that maps sequences of symbols to sequences of other symbols and lengths.
 
     Training pairs need not be aligned: EM finds the chunk of 0 to `max_chunk` output symbols that
@@ -171,7 +169,6 @@ class SequenceTransducer(
             self, n_steps, lambda steps: self._fit_attributes(*given, steps), X, y
         )
         self.__dict__.update(fitted)
-        self.__dict__.pop(MARK, None)
         return self
 
     def _fit_attributes(

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host, require_equal_lengths
 from .._base.errors import warn
-from .._base.from_file import MARK, FromFile
 from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, rows_of
 from ..estimators.probabilities import Probabilities, names_classes
@@ -50,7 +49,7 @@ from .weights import column_quantiles, fewest_groups, row_weights
 
 
 @parameters
-class ConformalSets(FromFile, BaseEstimator):
+class ConformalSets(BaseEstimator):
     """Conformal prediction sets, which contain the true output with a requested probability.
 
     Parameters
@@ -200,7 +199,6 @@ class ConformalSets(FromFile, BaseEstimator):
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
         fit(X, y, group_labels(groups, count(X)), extras)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
-        self.__dict__.pop(MARK, None)
         return self
 
     # -- calibration on held-out pairs --------------------------------------------------------

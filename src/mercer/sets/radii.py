@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, count, host
 from .._base.errors import NotSupported
-from .._base.from_file import Reducible
+from .._base.reducible import Reducible
 from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator

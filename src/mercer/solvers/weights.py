@@ -55,6 +55,8 @@ class DualWeights(FeatureMap):
         self.intercept = intercept
         self.sample_weight = sample_weight
 
+    known_items = property(lambda self: self.X)
+
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
         """Return the weights of an exact problem whose operator is a multiple of the identity."""
@@ -204,6 +206,8 @@ class CoupledMap(FeatureMap):
         self.kernel = kernel
         self.X = X
         self.coef = coef
+
+    known_items = property(lambda self: self.X)
 
     @classmethod
     def of_directions(

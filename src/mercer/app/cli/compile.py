@@ -1,4 +1,4 @@
-"""``mercer compile``: compile the loops for strings, chains and rankings before the first fit."""
+"""``mercer compile``: compile the loops for strings and rankings before the first fit."""
 
 from __future__ import annotations
 
@@ -17,14 +17,6 @@ def _compile_transducers() -> None:
     y, labels = [x.upper() for x in X], ["one", "two"] * 3
     SequenceTransducer().fit(X, y).predict(X, lexicon=y)
     SequenceTransducer().fit(X, y, context=labels).predict(X, context=labels)
-
-
-def _compile_chain_model() -> None:
-    """Compile the loops of `MaxMarginMarkovNetwork` by a fit on three short sequences."""
-    from ...sequences import MaxMarginMarkovNetwork
-
-    X = [[[0.0], [1.0]], [[1.0], [0.0], [1.0]], [[0.0], [0.0]]]
-    MaxMarginMarkovNetwork().fit(X, [[0, 1], [1, 0, 1], [0, 0]]).predict(X)
 
 
 def _compile_string_kernels() -> None:
@@ -54,7 +46,6 @@ def _compile_ranking_decoder() -> None:
 
 COMPILERS: dict[str, Callable[[], None]] = {
     "strings to strings": _compile_transducers,
-    "chains": _compile_chain_model,
     "string kernels": _compile_string_kernels,
     "rankings": _compile_ranking_decoder,
 }
@@ -64,7 +55,7 @@ COMPILERS: dict[str, Callable[[], None]] = {
 @click.command("compile")
 @report_errors
 def compile_loops() -> None:
-    """Compile the loops for strings, chains and rankings, so that first fits start at once."""
+    """Compile the loops for strings and rankings, so that first fits start at once."""
     import time
 
     from ..._base.loops import notice

@@ -8,11 +8,12 @@ from itertools import islice
 import numpy as np
 from sklearn.base import clone
 
-from ..._base.arrays import host
-from ..._base.plan import require_exact
-from ..._base.progress import Steps
-from ...features import FeatureMap, KernelExpansion
-from ...kernels import Kernel
+from mercer._base.arrays import host
+from mercer._base.plan import require_exact
+from mercer._base.progress import Steps
+from mercer.features import FeatureMap, KernelExpansion
+from mercer.kernels import Kernel
+
 from .dual import BlockFrankWolfe, DualityGap, DualPoint, DualProblem
 
 Pass = tuple[DualPoint, DualityGap]

@@ -9,14 +9,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, blocks, host, object_array
-from .._base.checks import Limits, array, must
-from .._base.from_file import MARK, FromFile, Reducible
-from .._base.parameters import integer, non_negative, parameters, positive
-from .._base.progress import Observed, Steps, run_observed
-from ..features import FeatureMap
-from ..kernels import RBF, Kernel, as_kernel, restore_container
-from ..metrics import symbol_accuracy
+from mercer._base.arrays import Items, blocks, host, object_array
+from mercer._base.checks import Limits, array, must
+from mercer._base.parameters import integer, non_negative, parameters, positive
+from mercer._base.progress import Observed, Steps, run_observed
+from mercer._base.reducible import Reducible
+from mercer.features import FeatureMap
+from mercer.kernels import RBF, Kernel, as_kernel, restore_container
+from mercer.metrics import symbol_accuracy
+
 from .markov.chains import LABEL_TYPE, Chains, encode_labels
 from .markov.dual import DualProblem
 from .markov.solve import gram_or_coordinates, node_potentials, solve_dual
@@ -26,7 +27,7 @@ POSITIONS_AT_ONCE = 512
 
 
 @parameters
-class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
+class MaxMarginMarkovNetwork(Observed, Reducible, BaseEstimator):
     r"""Max-margin Markov network: a model from sequences of vectors to sequences of labels.
 
     A labelling y of a sequence x of as many vectors is scored by
@@ -110,7 +111,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
 
     Examples
     --------
-    >>> from mercer import MaxMarginMarkovNetwork
+    >>> from experiments.peers import MaxMarginMarkovNetwork
     >>> from mercer.kernels import RBF
     >>> X = [[[0.0], [1.0]], [[1.0], [0.5], [0.1]], [[0.1], [0.9], [0.0]]]
     >>> y = ["no", "oon", "non"]
@@ -161,7 +162,6 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
                 stacklevel=2,
             )
         self.__dict__.update(fitted)
-        self.__dict__.pop(MARK, None)
         return self
 
     def _fit_attributes(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:

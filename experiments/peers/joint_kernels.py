@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, as_items, count, object_array, take
-from .._base.checks import Limits, bounded
-from ..features import Explicit, FeatureMap
-from ..features.triangular import Triangular
-from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import fit_weighted
-from .block_gram import BlockGram, DenseGram
-from .coupled import CoupledKernel
-from .kernel import OperatorKernel
-from .separable import as_operator_kernel
-from .slots import Slots
+from mercer._base.arrays import Array, Items, as_items, count, object_array, take
+from mercer._base.checks import Limits, bounded
+from mercer.features import Explicit, FeatureMap
+from mercer.features.triangular import Triangular
+from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.kernels.base import fit_weighted
+from mercer.operators import (
+    BlockGram,
+    CoupledKernel,
+    DenseGram,
+    OperatorKernel,
+    Slots,
+    as_operator_kernel,
+)
 
 BILINEAR = 1e-8
 """Largest deviation of a joint kernel from linearity in outputs, relative to its values."""
@@ -45,7 +48,8 @@ class JointKernel(Kernel):
     Examples
     --------
     >>> from mercer.kernels import RBF, Kendall
-    >>> from mercer.operators import Identity, JointKernel
+    >>> from experiments.peers import JointKernel
+    >>> from mercer.operators import Identity
     >>> joint = JointKernel(RBF(1.0) * Identity(), Kendall())
     >>> joint.output_kernel
     Kendall()
@@ -104,7 +108,8 @@ def joint(
     Examples
     --------
     >>> from mercer.kernels import RBF
-    >>> from mercer.operators import Identity, Pointwise, joint
+    >>> from experiments.peers import joint
+    >>> from mercer.operators import Identity, Pointwise
     >>> J = joint(0.5 * RBF(1.0) * Identity() + 0.5 * Pointwise())
     >>> pairs = [([1.0, 2.0], [3.0, 4.0]), ([1.0, 2.0], [1.0, 0.0])]
     >>> J.fit(pairs)(pairs)
@@ -131,7 +136,7 @@ class FromJoint(CoupledKernel):
     --------
     >>> from mercer import KernelDependency
     >>> from mercer.kernels import Function
-    >>> from mercer.operators import FromJoint
+    >>> from experiments.peers import FromJoint
     >>> def agreement(a, b):
     ...     return (a[0] @ b[0]) * (a[1] @ b[1])
     >>> K = FromJoint(Function(agreement, of_items=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._base.loops import compiled
+from mercer._base.loops import compiled
 
 
 @compiled

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._base.arrays import Array, host
-from ..operators import BlockGram
+from mercer._base.arrays import Array, host
+from mercer.operators import BlockGram
 
 JOINT_PAIRS = 4000
 """The largest number of pairs (input, candidate) for which a joint Gram matrix is computed."""

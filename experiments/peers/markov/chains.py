@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.arrays import Items, require_equal_lengths
-from ...kernels import Alphabet, Kernel, Positions
-from ...spaces import as_sequences
+from mercer._base.arrays import Items, require_equal_lengths
+from mercer.kernels import Alphabet, Kernel, Positions
+from mercer.spaces import as_sequences
 
 LABEL_TYPE = np.int32
 """The dtype of label numbers; with one dtype, each loop is compiled only once."""

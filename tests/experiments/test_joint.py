@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from experiments.peers import FromJoint, joint
 from mercer.kernels import RBF, Function, Linear, Polynomial
 from mercer.operators import (
     Blocks,
     ConditionalCovariance,
     Covariance,
-    FromJoint,
     Identity,
     Matrix,
     Patchwise,
     Pointwise,
-    joint,
 )
 from mercer.testing import check_kernel, check_operator_kernel
 from tolerances import IDENTITY, ROOT

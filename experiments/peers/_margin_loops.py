@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._base.loops import compiled
+from mercer._base.loops import compiled
 
 STEPS_PER_EXAMPLE = 10
 """The number of steps of an example, which need only its own scores, before the next example."""

@@ -11,7 +11,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..._base.loops import compiled
+from mercer._base.loops import compiled
+
 from ._chain_loops import add_loss, best_path, path_value
 
 GAP_FRACTION = 0.3

@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from .._base.arrays import Array, Items, count, object_array
-from .._base.parameters import parameters
-from ..embedding import Frame
-from ..features import FeatureMap
-from ..kernels import Kernel
+from mercer._base.arrays import Array, Items, count, object_array
+from mercer._base.parameters import parameters
+from mercer.embedding import Frame
+from mercer.features import FeatureMap
+from mercer.kernels import Kernel
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,21 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, host, like, take
-from .._base.errors import warn
-from .._base.parameters import integer, parameters, positive
-from ..decoders import Candidates, Decoder, natural
-from ..embedding import PointMap
-from ..kernels import Kernel, as_kernel
-from ..kernels.base import as_output_kernel
-from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
-from ..problem import Problem, Side
-from ..solvers import Cache
-from ..solvers.margins import JOINT_PAIRS, JointMargins, PointMargins, margin_ascent
-from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator, on_fresh_state, warn_if_constant
+from mercer._base.arrays import Array, Items, count, host, like, take
+from mercer._base.errors import warn
+from mercer._base.parameters import integer, parameters, positive
+from mercer.decoders import Candidates, Decoder, natural
+from mercer.embedding import PointMap
+from mercer.estimators import StructuredEstimator, on_fresh_state, warn_if_constant
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.base import as_output_kernel
+from mercer.operators import Identity, OperatorKernel, Separable, as_operator_kernel
+from mercer.problem import Problem, Side
+from mercer.solvers import Cache, CoupledMap, LeastWeights
+
+from .joint_kernels import JointKernel
 from .joint_scores import CandidateFrame, ScoreMap, all_pairs
+from .margins import JOINT_PAIRS, JointMargins, PointMargins, margin_ascent
 
 
 @parameters
@@ -102,7 +103,7 @@ class JointKernelMap(StructuredEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import JointKernelMap
+    >>> from experiments.peers import JointKernelMap
     >>> from mercer.kernels import RBF
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)])
