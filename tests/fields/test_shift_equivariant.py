@@ -108,6 +108,8 @@ UNEVEN = FieldL2(Fields())  # half the weight at both ends
         ({"kernel": ShiftEquivariant(axes=())}, "axes must name the axes"),
         ({"kernel": ShiftEquivariant(fields=Fields(mask=[True] * 5 + [False]))}, "a whole grid"),
         ({"kernel": ShiftEquivariant(RBF(np.arange(1.0, 7.0)))}, "stay the same if all fields"),
+        ({"kernel": ShiftEquivariant(RBF([1.0, 2.0] * 3))}, "stay the same if all fields"),
+        ({"kernel": ShiftEquivariant(RBF([1.0, 2.0, 1.0] * 2))}, "stay the same if all fields"),
         ({"kernel": ShiftEquivariant(), "output_kernel": UNEVEN}, "stay the same if all fields"),
         ({"kernel": ShiftEquivariant(), "output_kernel": RBF(1.0)}, "other coordinates"),
         ({"kernel": ShiftEquivariant(), "features": Nystroem(5)}, "does not take features"),

@@ -110,8 +110,8 @@ class ShiftEquivariant(CoupledKernel):
         counted = X if weights is None else take(X, repeat_by_weight(weights))
         self.kernel_ = clone(self._unfitted_scalar()).fit(counted)
         few = take(X, np.arange(min(PROBED_EXAMPLES, count(X))))
-        half = tuple(size // 2 for size in self.shifts_.shape)
-        require_invariance(self.kernel_, few, self.shifts_.of_inputs(few, half))
+        for steps in self.shifts_.generators:
+            require_invariance(self.kernel_, few, self.shifts_.of_inputs(few, steps))
         return self
 
     def check_loaded(self, limits: Limits) -> None:
@@ -184,8 +184,8 @@ def _factor_modes(
     """Return a factorisation with one (complex) `Part` for each Fourier mode of the shifts."""
     X, shifts, basis = problem.inputs.items, kernel.shifts_, FourierBasis(kernel.shifts_.outputs)
     few = take(problem.outputs.items, np.arange(min(PROBED_EXAMPLES, problem.n)))
-    half = tuple(size // 2 for size in shifts.shape)
-    require_invariance(problem.outputs.kernel, few, shifts.of_outputs(few, half))
+    for steps in shifts.generators:
+        require_invariance(problem.outputs.kernel, few, shifts.of_outputs(few, steps))
     output_rows = _centred_about_shifts(problem, output_rows, basis)
     values = ShiftedKernelModes(kernel.kernel_, X, shifts, basis)
     parts, T = [], basis.to_modes(output_rows.rows)

@@ -69,6 +69,11 @@ class Shifts:
     def __iter__(self) -> Iterator[Steps]:
         return np.ndindex(*self.shape)
 
+    @property
+    def generators(self) -> list[Steps]:
+        """The shifts by one grid point along each axis, of which all others are combinations."""
+        return [tuple(row) for row in np.eye(len(self.shape), dtype=int).tolist()]
+
     def inverse(self, steps: Steps) -> Steps:
         """Return the shift that undoes another."""
         return tuple(-k % m for k, m in zip(steps, self.shape, strict=True))
