@@ -118,7 +118,10 @@ class Fitted:
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
         """Yield slices of X, and how g(x) changes if the group of each example is left out."""
-        return self.factorization.moves(X, self.alpha)
+        made = self.factorization
+        if not made.complete:
+            made = factor(self.problem, replace(self.want, moves=True))
+        return made.moves(X, self.alpha)
 
     def predictor_without(self) -> LeftOutModels:
         """Return a function of (X, sets) that predicts X[i] without training examples sets[i]."""
@@ -143,7 +146,7 @@ class Fitted:
         made = Fitted(problem, want, self.alpha, self.flat)
         kept = self.kept
         if kept is not None and kept.has_closed_forms:
-            made.keep("factorization", replace(kept, problem=problem), kept.nbytes)
+            made.keep("factorization", kept.with_problem(problem), kept.nbytes)
         return made
 
     def operator_spectrum(self) -> Array:

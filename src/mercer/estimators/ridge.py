@@ -254,7 +254,7 @@ class RidgeEstimator(LeftOutPoints):
         solver = "auto" if single else want.solver  # the others leave nothing out
         want = replace(want, alphas=[alpha], relative=False, left_out=True, solver=solver)
         self.fitted_ = Fitted(problem, want, alpha, self.flat_)
-        if factorization.method is None:
+        if factorization.complete:
             self.fitted_.keep("factorization", factorization, factorization.nbytes)
         self.decoder_ = decoder
         if decoder.calibrates:

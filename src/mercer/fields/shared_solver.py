@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import host, like, namespace
 from ..problem import Problem
-from ..solvers import Basis, Cache, Factorization, FittedMap, OutputRows, Part
+from ..solvers import Basis, Cache, Factorization, FittedMap, OutputRows, Part, Parts
 from .landmark_moments import TrainingWindows
 from .shared_choice import with_chosen_parameters
 from .window_spectrum import LandmarkFieldMap, WindowSpectrum
@@ -45,7 +45,7 @@ def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) ->
     T, B = windows.T, kernel.channel_operator()
     if B is None:
         b = kernel.scale * namespace(T).ones_like(T[0, :])
-        return Factorization(problem, kernel, output_rows, [Part(WindowSpectrum(windows), b, T)])
+        return Parts(problem, kernel, output_rows, [Part(WindowSpectrum(windows), b, T)])
     values, vectors = np.linalg.eigh(host(B))
     values = np.maximum(values, NOTHING * values[-1])  # where B is zero, predictions are zero
     Q = np.kron(np.eye(kernel.output_grid.size), vectors)
@@ -56,7 +56,7 @@ def factor_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) ->
     # Parts have a column for each grid point, and Q has the channels of a grid point together.
     order = np.arange(len(Q)).reshape(len(values), -1).T.reshape(-1)
     basis = Basis(like(Q, T), order)
-    return Factorization(problem, kernel, output_rows, parts, basis, sum_of_maps)
+    return Parts(problem, kernel, output_rows, parts, basis, sum_of_maps)
 
 
 def sum_of_maps(fits: list[FittedMap]) -> FittedMap:

@@ -25,6 +25,7 @@ from ..solvers import (
     InputGram,
     OutputRows,
     Part,
+    Parts,
     fitted_kernel,
 )
 from ..spaces import Fields
@@ -208,7 +209,7 @@ def _factor_modes(
             mean = basis.repeat_over_shifts(fits[0][1] / basis.number**0.5)
         return FittedMap(CoupledMap(kernel, X, C), mean)
 
-    return Factorization(problem, kernel, output_rows, parts, basis, join)
+    return Parts(problem, kernel, output_rows, parts, basis, join)
 
 
 def _centred_about_shifts(problem: Problem, made: OutputRows, basis: FourierBasis) -> OutputRows:

@@ -1,12 +1,13 @@
 """Solvers: factor a ridge problem once, and derive all results from the factorisation.
 
-`route` chooses the `Solver` of a `Problem`. The solver returns a `Factorization`: a list of `Part`
-objects and a basis of output directions. A `Part` is the linear smoother of some output directions;
-its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Factorization`
+`route` chooses the `Solver` of a `Problem`. The solver returns a `Factorization`. `Parts` is a list
+of `Part` objects and a basis of output directions. A `Part` is the linear smoother of some output
+directions; its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Parts`
 computes solutions, left-out predictions, variances and likelihoods from the parts, so that each of
-these has one definition. The modules `exact`, `low_rank`, `streamed`, `by_direction` and
+these has one definition. `Spanned` does so for outputs without coordinates, and `Iterative` has
+solutions alone. The modules `exact`, `low_rank`, `streamed`, `by_direction` and
 `coupled` differ only in how they compute the parts, and a kernel may bring its own solver
-(`OperatorKernel.factor`). Conjugate gradients and refits give solutions without parts.
+(`OperatorKernel.factor`).
 """
 
 from .._base.errors import NotSupported
@@ -15,18 +16,21 @@ from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .constants import Constants
 from .coupled import fitted_kernel
 from .exact_spectrum import ExactSpectrum, InputGram
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Factorization, Iterative, LeftOut, Solution
 from .input_spectrum import FittedMap, InputSpectrum, ProjectedInputs
 from .left_out import LeaveOneOut
 from .low_rank import ridge
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
+from .parts import Parts
 from .route import SOLVERS, Solver, factor, route
+from .spanned import Spanned
 from .weights import CoupledMap, LeastWeights
 
 __all__ = [
     "SOLVERS", "Basis", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Constants",
     "CoupledMap", "ExactSpectrum", "Factorization", "FittedMap", "InputGram", "InputSpectrum",
-    "LeastWeights", "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "OutputRows", "Part",
-    "ProjectedInputs", "Solution", "Solver", "factor", "fitted_kernel", "ridge", "route",
+    "Iterative", "LeastWeights", "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "OutputRows",
+    "Part", "Parts", "ProjectedInputs", "Solution", "Solver", "Spanned", "factor",
+    "fitted_kernel", "ridge", "route",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from .factorization import Factorization
 from .input_spectrum import DIAGONAL_ITEMS
 from .outputs import Basis, Cache
 from .part import LazyParts, Part
+from .parts import Parts
 from .weights import CoupledMap
 
 PART_SQUARES = 2.0
@@ -113,7 +114,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     basis = Basis(Q, np.argsort(np.concatenate([gram.columns for gram in grams])))
 
     join = partial(CoupledMap.of_directions, kernel, problem.inputs.items, basis)
-    return Factorization(problem, kernel, output_rows, parts, basis, join)
+    return Parts(problem, kernel, output_rows, parts, basis, join)
 
 
 def _part_of_directions(problem: Problem, T: Array, kernel: DirectionKernel) -> Part:

@@ -5,7 +5,7 @@ A slot is a pair of an example and an output component.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .exact_spectrum import ExactSpectrum
-from .factorization import Factorization, Solution, SolutionMethod
+from .factorization import Factorization, Iterative, Solution
 from .outputs import Cache, OutputRows
 from .part import Part
+from .parts import Parts
 from .slot_gram import SlotGram, require_slot_gram_memory
 from .weights import CoupledMap, LeastWeights
 
@@ -117,8 +118,8 @@ def factor_slots(
         method = BlockConjugateGradient()
     if method is not None:
         require_gram_memory(problem.n)
-        solutions = IterativeSolutions(problem, kernel, output_rows, method)
-        return Factorization(problem, kernel, output_rows, [], method=solutions)
+        solution = partial(solved_by_products, problem, kernel, output_rows, method)
+        return Iterative(problem, kernel, output_rows, solution)
     slots = kernel.gram(X).rows
     require_slot_gram_memory(slots.size)
     w = None if problem.weights is None else problem.weights[slots.owners]
@@ -126,7 +127,7 @@ def factor_slots(
     T = slot_targets(slots, output_rows, w)
     means = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
     part = Part(ExactSpectrum(gram), namespace(T).ones_like(T[0, :]), T, component_means=means)
-    return Factorization(problem, kernel, output_rows, [part])
+    return Parts(problem, kernel, output_rows, [part])
 
 
 def _is_large(gram: BlockGram) -> bool:
@@ -134,29 +135,25 @@ def _is_large(gram: BlockGram) -> bool:
     return gram.rows.size > DENSE_SLOTS and not gram.direct
 
 
-@dataclass(eq=False)
-class IterativeSolutions(SolutionMethod):
-    """Solutions of a coupled ridge problem by conjugate gradients, without left-out predictions."""
-
-    problem: Problem
-    kernel: OperatorKernel
-    output_rows: OutputRows
-    method: BlockConjugateGradient
-
-    def solution(self, alpha: float) -> Solution:
-        """Solve by conjugate gradients at the ridge `alpha`, and return the fitted map g."""
-        problem, output_rows, X = self.problem, self.output_rows, self.problem.inputs.items
-        gram, V = self.kernel.gram(X), output_rows.unweighted(output_rows.rows)
-        found = self.method.solve(gram, alpha, V, problem.intercept, problem.weights)
-        offset = None
-        if output_rows.mean is not None:
-            w = None if problem.weights is None else problem.weights[gram.rows.owners]
-            means = gram.rows.means(gram.rows.split(V - gram @ found.coef), w)
-            offset = output_rows.mean + namespace(means).reshape(means, (-1,))
-        weights = LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)
-        map = CoupledMap(self.kernel, X, found.coef)
-        points = PointMap(map, offset, output_rows.frame, weights)
-        return Solution(points, self.kernel, found.n_iter, found.residual)
+def solved_by_products(
+    problem: Problem,
+    kernel: OperatorKernel,
+    output_rows: OutputRows,
+    method: BlockConjugateGradient,
+    alpha: float,
+) -> Solution:
+    """Solve a coupled problem by conjugate gradients at the ridge `alpha`; return the map g."""
+    X, V = problem.inputs.items, output_rows.unweighted(output_rows.rows)
+    gram = kernel.gram(X)
+    found = method.solve(gram, alpha, V, problem.intercept, problem.weights)
+    offset = None
+    if output_rows.mean is not None:
+        w = None if problem.weights is None else problem.weights[gram.rows.owners]
+        means = gram.rows.means(gram.rows.split(V - gram @ found.coef), w)
+        offset = output_rows.mean + namespace(means).reshape(means, (-1,))
+    weights = LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)
+    points = PointMap(CoupledMap(kernel, X, found.coef), offset, output_rows.frame, weights)
+    return Solution(points, kernel, found.n_iter, found.residual)
 
 
 def require_gram_memory(n: int) -> None:

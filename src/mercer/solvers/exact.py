@@ -18,6 +18,8 @@ from .factorization import Factorization
 from .input_spectrum import InputSpectrum
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
+from .parts import Parts
+from .spanned import Spanned
 
 CHECKED_OUTPUTS = 32
 """The number of outputs whose kernel values are checked if the fit does not need any."""
@@ -65,7 +67,7 @@ def factor_separable(
     alpha: float | None = None,
     moments: Any = None,
     EV: Any = None,
-) -> Factorization:
+) -> Parts:
     """Return the factorisation for a scalar kernel times an operator, given the input spectrum.
 
     With `alpha`, the operator is that of this ridge parameter. The operator is fitted on
@@ -85,7 +87,7 @@ def factor_separable(
     if Q is not None:
         targets, EV = (lambda: rows @ Q), None if EV is None else EV @ Q
     kernel = Separable(problem.inputs.kernel, operator)
-    return Factorization(problem, kernel, output_rows, [Part(spectrum, b, targets, EV)], Basis(Q))
+    return Parts(problem, kernel, output_rows, [Part(spectrum, b, targets, EV)], Basis(Q))
 
 
 def spectral_moments(spectrum: InputSpectrum, V: Array, EV: Array) -> Any:
@@ -110,4 +112,4 @@ def factor_spanned(problem: Problem, spectrum: InputSpectrum) -> Factorization:
         mean = like(mean, values)
     output_rows = OutputRows(None, mean, None, frame)
     part = Part(spectrum, like(np.full(n, problem.operator_scale), values), None)
-    return Factorization(problem, problem.kernel, output_rows, [part])
+    return Spanned(problem, problem.kernel, output_rows, part)

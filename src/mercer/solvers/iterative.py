@@ -26,7 +26,7 @@ from ..problem import Problem, Want
 from .conjugate_gradients import Iterates, column_norms, solve_shifted
 from .exact import cholesky, spectral
 from .exact_spectrum import ExactSpectrum, InputGram
-from .factorization import Factorization, Solution, Solved, training_weights
+from .factorization import Factorization, Iterative, Solution, training_weights
 from .gram_products import BlockProducts, GramProducts, MatrixProducts
 from .outputs import Cache, OutputRows
 from .random_pivots import RandomPivots
@@ -89,7 +89,7 @@ def iterative(problem: Problem, want: Want, cache: Cache) -> Factorization:
     try:
         dual = system.dual(problem, output_rows, want.alphas[0])
         found = system.solution(dual, problem, output_rows, want.alphas[0])
-        return Factorization(problem, found.kernel, output_rows, [], method=Solved(problem, found))
+        return Iterative(problem, found.kernel, output_rows, lambda alpha: found)
     except (NeedsSpectrum, NotPositiveSemidefinite) as error:
         if requested:
             warnings.warn(

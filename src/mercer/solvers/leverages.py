@@ -19,7 +19,7 @@ from .._base.linalg import NotPositiveSemidefinite, PositiveDefinite, add_ridge,
 from .._base.memory import PLANNED_FRACTION, free_bytes
 from .._base.plan import LEVERAGE_SQUARES, SPECTRAL_SQUARES, exact_bytes
 from ..problem import Problem, Want
-from .factorization import Factorization, Solution, SolutionMethod
+from .factorization import Factorization, Iterative
 from .iterative import DualSolution, NeedsSpectrum, RidgeSystem, factorized, few_outputs
 from .outputs import Basis, Cache, OutputRows
 
@@ -65,8 +65,10 @@ def leverages(problem: Problem, want: Want, cache: Cache) -> Factorization:
     except (NeedsSpectrum, NotPositiveSemidefinite):
         return factorized(system.gram_of_values(), problem, want, cache)
     solution = system.solution(dual, problem, output_rows, alpha)
-    method = LeftOutByLeverages(problem, solution, output_rows, alpha, *_residuals(system, dual, G))
-    return Factorization(problem, solution.kernel, output_rows, [], Basis(dual.Q), method=method)
+    errors = LeverageErrors(problem, output_rows, alpha, *_residuals(system, dual, G))
+    return Iterative(
+        problem, solution.kernel, output_rows, lambda alpha: solution, Basis(dual.Q), errors
+    )
 
 
 def _residuals(system: RidgeSystem, dual: DualSolution, G: Array) -> tuple[Array, Array]:
@@ -80,34 +82,27 @@ def _residuals(system: RidgeSystem, dual: DualSolution, G: Array) -> tuple[Array
     return xp.where(finite, tau * dual.C, dual.TQ), xp.where(finite, tau * G, mean_only)
 
 
-@dataclass(eq=False)
-class LeftOutByLeverages(SolutionMethod):
-    """The solution at one ridge and the left-out residuals of single examples.
+@dataclass(frozen=True, eq=False)
+class LeverageErrors:
+    """The left-out residuals of single examples at one ridge.
 
     Attributes
     ----------
-    problem, found, output_rows
-        The problem, its solution and its outputs.
+    problem, output_rows
+        The problem and its outputs.
     alpha
         The ridge.
     R, rest
         The residuals of the fit, and one minus the leverages, (n, directions).
     """
 
-    leaves_out = True
-
     problem: Problem
-    found: Solution
     output_rows: OutputRows
     alpha: float
     R: Array
     rest: Array
 
-    def solution(self, alpha: float) -> Solution:
-        """Return the solution."""
-        return self.found
-
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+    def __call__(self, alphas: Sequence[float], averaged: bool) -> Iterator[Array]:
         """Yield the outputs minus left-out predictions, or by the mean leverage if `averaged`."""
         if list(alphas) != [self.alpha]:
             raise NotSupported(

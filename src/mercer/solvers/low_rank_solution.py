@@ -7,7 +7,7 @@ from .._base.linalg import adjoint, eigh, exceeds_rounding
 from ..embedding import PointMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
-from .factorization import Factorization, Solution, Solved, training_weights
+from .factorization import Factorization, Iterative, Solution, training_weights
 from .low_rank import few_threads, low_rank, moments_for
 from .outputs import Cache
 
@@ -44,4 +44,4 @@ def low_rank_solution(problem: Problem, want: Want, cache: Cache) -> Factorizati
     weights = training_weights(problem, output_rows, alpha)
     kernel = Separable(problem.inputs.kernel, problem.kernel.operator)
     found = Solution(PointMap(map, offset, output_rows.frame, weights), kernel)
-    return Factorization(problem, kernel, output_rows, [], method=Solved(problem, found))
+    return Iterative(problem, kernel, output_rows, lambda alpha: found)

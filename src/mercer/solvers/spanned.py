@@ -12,18 +12,27 @@ for which LE (n × m) and EᵀLE (m × m) are computed once for all α. A group 
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import final
 
 import numpy as np
 
-from .._base.arrays import Array, blocks, count, host, like, namespace, put, sliced, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, put, sliced, take
+from .._base.errors import NotSupported
 from .._base.memory import ENTRIES
 from .._base.plan import LEFT_OUT_SQUARES, require_exact
-from ..embedding import Embedding, SpanFrame
+from ..embedding import Embedding, PointMap, SpanFrame
 from ..kernels import Kernel
+from ..operators import OperatorKernel
 from ..problem import Problem
+from .factorization import Factorization, LeftOut, LeftOutModels, Solution, training_weights
 from .left_out import LeaveOneOut, members_by_size
+from .outputs import Basis, OutputRows
 from .part import CANCELLED_FRACTION, Part
+from .parts import Parts
+from .weights import DualWeights
 
 
 class OutputGram:
@@ -211,3 +220,90 @@ class SpanMoments:
         C = like(np.eye(n), R) - R
         inputs, weights = problem.decoder_inputs, problem.weights
         return Embedding(C, frame, problem.left_out_labels, inputs, weights)
+
+
+@final
+@dataclass(eq=False)
+class Spanned(Factorization):
+    """A problem whose outputs have no coordinates: points are weights on the training outputs.
+
+    The operator is a multiple of the identity.
+
+    Parameters
+    ----------
+    problem, kernel, output_rows
+        As in `Factorization`.
+    part
+        The only part.
+    """
+
+    problem: Problem
+    kernel: OperatorKernel
+    output_rows: OutputRows
+    part: Part
+    coupled: bool = False
+
+    def __post_init__(self) -> None:
+        self.basis = Basis()
+
+    @property
+    def parts(self) -> list[Part]:  # type: ignore[override]
+        """The only part, as a list."""
+        return [self.part]
+
+    @cached_property
+    def _in_parts(self) -> Parts:
+        """The same problem with the training outputs as coordinates."""
+        return Parts(self.problem, self.kernel, self.output_rows, [self.part])
+
+    def solve(self, alpha: float) -> Solution:
+        """Return the fitted map g, by a Cholesky factor if the ridge exceeds rounding errors."""
+        weights = training_weights(self.problem, self.output_rows, alpha)
+        if not (isinstance(weights, DualWeights) and weights.is_accurate):
+            return self._in_parts.solve(alpha)
+        return Solution(PointMap(weights, None, self.output_rows.frame, weights), self.kernel)
+
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Yield the left-out predictions for each alpha.
+
+        Squared errors come from moments, and points are weights on the training outputs.
+        """
+        part = self.part.at_ridge(alphas[0]) if len(alphas) == 1 else self.part
+        moments = SpanMoments(part, self.problem)
+        for alpha in alphas:
+            yield LeftOut(alpha, moments.sqlengths(alpha, averaged), partial(moments.points, alpha))
+
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Yield the left-out residuals as weights on the training outputs, (n, n)."""
+        return self._in_parts.residuals(alphas, averaged)
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Return a function that predicts each input by the model without given examples."""
+        return self._in_parts.without(alpha)
+
+    def noise(self, alpha: float) -> float:
+        """Return the noise variance that maximises the evidence (REML with an intercept)."""
+        return self._in_parts.noise(alpha)
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """Return the noise variance of each output direction, estimated from left-out residuals."""
+        return self._in_parts.left_out_noises(alpha)
+
+    def weights_along(self, X: Items, alpha: float) -> list[Array]:
+        """Return the weights of training outputs in g(x), an array (inputs, n) per direction."""
+        return self._in_parts.weights_along(X, alpha)
+
+    def _no_closed_form(self) -> NotSupported:
+        """Return the error for what takes output coordinates."""
+        what = "left-out models at new inputs and variances"
+        return NotSupported(f"{what} need outputs in coordinates.")
+
+    @property
+    def scale(self) -> float:
+        """The unit of relative ridge parameters; the outputs cancel."""
+        return self.part.spectrum.mean_diagonal * float(self.part.b[0]) or 1.0
+
+    @property
+    def nbytes(self) -> float:
+        """The size in bytes of the eigenvectors."""
+        return self.part.spectrum.nbytes
