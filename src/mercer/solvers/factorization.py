@@ -301,6 +301,18 @@ class Iterative(Factorization):
         The left-out residuals; None if they are not available.
     unit
         A function that returns the unit of relative ridges; None if it is not available.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> from mercer.problem import Want
+    >>> from mercer.solvers import factor
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> problem = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y).fitted_.problem
+    >>> found = factor(problem, Want([0.1], solver="cg"))
+    >>> type(found).__name__, found.leaves_out, found.solve(0.1).residual < 1e-10
+    ('Iterative', False, True)
     """
 
     problem: Problem

@@ -235,6 +235,16 @@ class Spanned(Factorization):
         As in `Factorization`.
     part
         The only part.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]
+    >>> model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1).fit(X, Y)
+    >>> found = model.fitted_.factorization
+    >>> type(found).__name__, found.solve(0.1).points(X).coordinates.shape
+    ('Spanned', (3, 3))
     """
 
     problem: Problem
