@@ -13,8 +13,7 @@ from mercer._base.parameters import integer, parameters, positive
 from mercer.decoders import Candidates, Decoder, natural
 from mercer.embedding import PointMap
 from mercer.estimators import StructuredEstimator, on_fresh_state, warn_if_constant
-from mercer.kernels import Kernel, as_kernel
-from mercer.kernels.base import as_output_kernel
+from mercer.kernels import Kernel, as_kernel, as_output_kernel
 from mercer.operators import Identity, OperatorKernel, Separable, as_operator_kernel
 from mercer.problem import Problem, Side
 from mercer.solvers import Cache, CoupledMap, LeastWeights

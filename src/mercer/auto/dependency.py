@@ -16,8 +16,7 @@ from sklearn.utils import check_random_state
 from .._base.arrays import Array, Items
 from .._base.parameters import parameters
 from .._base.statistics import repeat_by_weight
-from ..estimators import group_labels, warn_if_constant
-from ..estimators.pairs import sample_weights
+from ..estimators import group_labels, sample_weights, warn_if_constant
 from ..estimators.selection import notes_on_data
 from ..kernels import Kernel
 from ..sets.choices import require_groups

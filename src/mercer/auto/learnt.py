@@ -18,8 +18,8 @@ from .._base.arrays import Items
 from .._base.reducible import Reducible
 from ..estimators.probabilities import offers_probabilities
 from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
-from ..sets import LeftOutSets, RecordSets
-from ..sets.views import ModelView, SupportsSets
+from ..sets import LeftOutSets, RecordSets, SupportsSets
+from ..sets.views import ModelView
 from .baselines import baseline_scores
 from .importance import importances
 from .inputs import Inputs

@@ -212,7 +212,14 @@ def drop_zero_weights(
 
 
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:
-    """Return n checked sample weights as an array; None if all are one."""
+    """Return n checked sample weights as an array; None if all are one.
+
+    Examples
+    --------
+    >>> from mercer.estimators import sample_weights
+    >>> sample_weights([1, 2], 2)
+    array([1., 2.])
+    """
     if weights is None:
         return None
     refuse_masked(weights, "sample_weight")

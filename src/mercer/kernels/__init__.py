@@ -8,7 +8,7 @@ implements one method.
 
 from ._sequences import Alphabet, Codes, restore_container
 from .algebra import Product, Sum
-from .base import Kernel, Linear, VectorKernel, as_kernel
+from .base import Kernel, Linear, VectorKernel, as_kernel, as_output_kernel
 from .curves import L2, Sobolev
 from .distances import squared_distances
 from .fields import FieldL2
@@ -48,6 +48,7 @@ __all__ = [
     "Precomputed", "PrincipalComponents", "Product", "Productions", "RationalQuadratic", "Scaled",
     "ShortestPath", "Smoothed", "Sobolev", "Spearman", "Spectrum", "Standardized", "Subsequences",
     "SubsetTree", "Subtree", "Sum", "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel",
-    "WeightedDegree", "WeisfeilerLehman", "Words", "as_kernel", "molecule_graph",
+    "WeightedDegree", "WeisfeilerLehman", "Words", "as_kernel", "as_output_kernel",
+    "molecule_graph",
     "restore_container", "squared_distances",
 ]  # fmt: skip

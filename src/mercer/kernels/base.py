@@ -415,6 +415,12 @@ def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel
     ----------
     kernel : Kernel, str, callable or None
         The kernel as the user gave it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import as_output_kernel
+    >>> as_output_kernel(None), as_output_kernel("rbf")
+    (Linear(), RBF())
     """
     kernel = Linear() if kernel is None else as_kernel(kernel)
     if isinstance(kernel.space, Records):

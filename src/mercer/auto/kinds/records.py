@@ -12,8 +12,7 @@ import numpy as np
 
 from ..._base.arrays import Items, object_array
 from ...decoders import PerField
-from ...kernels import Kernel, On
-from ...kernels.base import as_output_kernel
+from ...kernels import Kernel, On, as_output_kernel
 from ...spaces import Records
 from ...spaces.records import field_values, fill_missing_fields, known_fields, records_from_columns
 from ..tables.table import Name, Table
