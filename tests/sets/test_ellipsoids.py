@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, plots
-from mercer.kernels import RBF, Delta
+from mercer.kernels import RBF, Delta, Spectrum
 from mercer.operators import Covariance
 from mercer.sets import Ellipsoid, Ellipsoids, set_columns
 from mercer.sets.covariances import shrunk_covariance
@@ -159,7 +159,7 @@ def test_the_posterior_shape_adds_the_posterior_covariance():
 
 def test_the_shape_follows_the_noise_where_it_depends_on_the_input():
     sets = fitted(y=UNEVEN)
-    assert sets.scale_.local is not None
+    assert sets.scale_.local is not None or sets.scale_.size is not None
     sizes = sets.sizes(np.array([[-0.5, 0.0], [0.5, 0.0]]))
     assert sizes[1] > 2.5 * sizes[0]
     flat = fitted("flat", y=UNEVEN)
@@ -174,6 +174,18 @@ def test_units_of_the_outputs_change_nothing(scale):
     roots = [sets.predict(X[:3]) for sets in (one, other)]
     for ours, theirs in zip(*roots, strict=True):
         assert_allclose(theirs.box[1] - theirs.box[0], units * (ours.box[1] - ours.box[0]), 1e-6)
+
+
+def test_shapes_of_strings_follow_the_noise_too():
+    words = ["".join(RNG.choice(list("ab"), size=6)) for _ in range(600)]
+    noise = np.array([0.05 + 0.3 * word.count("a") for word in words])
+    y = np.array([[word.count("ab"), word.count("ba")] for word in words])
+    y = y + noise[:, None] * RNG.normal(size=(600, 2))
+    model = KernelDependency(Spectrum(2, blended=True), alpha=1.0)
+    sets = ConformalSets(model, 0.8, kind="ellipsoid").fit(words[:400], y[:400])
+    assert sets.covers(words[400:], y[400:]).mean() == pytest.approx(0.8, abs=0.13)
+    sizes = sets.sizes(["bbbbbb", "aaaaaa"])
+    assert sizes[1] > 2 * sizes[0]
 
 
 def test_ellipsoids_are_smaller_than_balls_and_boxes():

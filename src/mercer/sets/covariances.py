@@ -17,7 +17,7 @@ from .._base.folds import FOLDS, fold_numbers, fold_rows
 from ..estimators import ForestDependency
 from ..estimators.ridge import RidgeEstimator
 from .ellipsoids import log_determinant, mahalanobis
-from .scales import NARROWING, smoothed_quantile
+from .scales import NARROWING, ResidualScale, residual_scale, smoothed_quantile
 from .views import ModelView
 from .weights import row_weights
 
@@ -25,6 +25,8 @@ LOCAL_OUTPUTS = 16
 """The largest number of values of an output for which a forest learns covariances."""
 LEAF_ROWS = 20
 """The fewest training rows in a leaf, in addition to two for each value of an output."""
+SIZED_PAIRS = 1000
+"""The most training pairs from whose residuals a ridge model of their lengths is learnt."""
 SHARES = (0.5, 0.9)
 """The fractions of local covariances that are tried; the rest is that of all residuals."""
 NOISE = "left out"
@@ -38,7 +40,7 @@ Added = tuple[Callable[[np.ndarray], "CovarianceScale"], Callable[[np.ndarray], 
 
 @dataclass(frozen=True)
 class CovarianceScale:
-    r"""Shape of ellipsoids at an input x, :math:`(1 - s) S + s F(x) + V(x)`.
+    r"""Shape of ellipsoids at an input x, :math:`u(x)^2 S`, or :math:`(1 - s) S + s F(x) + V(x)`.
 
     Attributes
     ----------
@@ -52,6 +54,8 @@ class CovarianceScale:
         A forest that predicts the products of residuals, F; None without one.
     share
         s, the fraction of F.
+    size
+        u, the expected length of residuals; None for 1.
     """
 
     view: ModelView
@@ -59,6 +63,7 @@ class CovarianceScale:
     directions: np.ndarray | None = None
     local: ForestDependency | None = None
     share: float = 0.0
+    size: ResidualScale | None = None
 
     unproven: ClassVar[str] = "the shape of the ellipsoids is made of left-out residuals"
 
@@ -71,7 +76,8 @@ class CovarianceScale:
         if self.directions is not None:
             variances = host(self.view.embed(X).variance("directions", noise=NOISE))
             shapes = shapes + _along(variances, self.directions)
-        return np.linalg.cholesky(shapes)
+        roots = np.linalg.cholesky(shapes)
+        return roots if self.size is None else self.size.at(X)[:, None, None] * roots
 
 
 def covariance_scale(
@@ -79,11 +85,12 @@ def covariance_scale(
 ) -> CovarianceScale:
     """Return the shape of ellipsoids: the one of a given name, or with "auto" the smallest.
 
-    "flat" is the covariance of left-out residuals, "posterior" adds the posterior covariance, and
-    "residual" is a covariance that a forest learns from the products of residuals. Each is tried
-    with all covariances of residuals and with their variances alone. They are compared by the
-    median size of ellipsoids of the requested level around left-out predictions, with covariances
-    of the residuals of other folds.
+    "flat" is the covariance of left-out residuals, and "posterior" adds the posterior covariance.
+    "residual" is a covariance that a forest learns from the products of residuals, or that of all
+    residuals times a size that a ridge model learns from their lengths. Each is tried with all
+    covariances of residuals and with their variances alone. They are compared by the median size of
+    ellipsoids of the requested level around left-out predictions, with covariances of the residuals
+    of other folds.
 
     Parameters
     ----------
@@ -97,12 +104,14 @@ def covariance_scale(
         The coverage that sizes are compared at.
     """
     weights = row_weights(labels)
-    added: list[Added] = [(lambda base: CovarianceScale(view, base), lambda held: held)]
-    added = added if name in ("auto", "flat") else []
+    flat: Added = (lambda base: CovarianceScale(view, base), lambda held: held)
+    added = [flat] if name in ("auto", "flat") else []
     if name in ("auto", "posterior"):
         added += _with_posterior(view, X, required=name == "posterior")
     if name in ("auto", "residual"):
-        added += _with_forest(view, residuals, X, labels, required=name == "residual")
+        added += _with_forest(view, residuals, X, labels)
+        added += _with_size(view, residuals, X, labels, level)
+    added = added or [flat]
     trials, sizes = [], []
     for covariance in (shrunk_covariance, variances_alone):
         base, held = covariance(residuals, weights), _of_other_folds(covariance, residuals, labels)
@@ -183,15 +192,14 @@ def _with_posterior(view: ModelView, X: Items, required: bool) -> list[Added]:
 
 
 def _with_forest(
-    view: ModelView, residuals: np.ndarray, X: Items, labels: np.ndarray, required: bool
+    view: ModelView, residuals: np.ndarray, X: Items, labels: np.ndarray
 ) -> list[Added]:
     """Return the functions that mix covariances that a forest learns into one of all residuals.
 
     The means of products of residuals over leaves are covariance matrices. Inputs need features.
     """
     inputs, p = view.inputs(X), residuals.shape[1]
-    small = len(np.unique(labels)) < 10 * LEAF_ROWS or p > LOCAL_OUTPUTS
-    if not required and (small or np.ndim(inputs) != 2):
+    if p > LOCAL_OUTPUTS or np.ndim(inputs) != 2:
         return []
     products = (residuals[:, :, None] * residuals[:, None, :]).reshape(len(residuals), -1)
     forest = ForestDependency(n_trees=100, min_samples_leaf=LEAF_ROWS + 2 * p, random_state=0)
@@ -206,6 +214,30 @@ def _with_forest(
         )
 
     return [mixed(share) for share in SHARES]
+
+
+def _with_size(
+    view: ModelView, residuals: np.ndarray, X: Items, labels: np.ndarray, level: float
+) -> list[Added]:
+    """Return the functions that multiply by a size that is learnt from lengths of residuals.
+
+    It is the one that balls of `scale="residual"` have; none where it does not make them smaller.
+    With many pairs the forest has enough rows, and an exact ridge model would take long.
+    """
+    if len(residuals) > SIZED_PAIRS:
+        return []
+    root = np.linalg.cholesky(shrunk_covariance(residuals, row_weights(labels)))
+    lengths = mahalanobis(root, residuals)
+    size = residual_scale(view, lengths, X, labels, level, np.ones(()))
+    if size.model is None:
+        return []
+    left_out = np.exp(size.exponent * host(size.model.loo_predict()))
+    return [
+        (
+            lambda base: CovarianceScale(view, base, size=size),
+            lambda held: held * left_out[:, None, None] ** 2,
+        )
+    ]
 
 
 def _median_size(
