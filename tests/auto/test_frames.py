@@ -246,7 +246,7 @@ def test_rankings_may_leave_labels_out():
     ],
 )
 def test_arguments_are_checked_before_anything_is_fitted(parameters, message, monkeypatch):
-    monkeypatch.setattr("mercer.auto.search.Search.run", None)
+    monkeypatch.setattr("mercer.auto.search.ModelSearch.run", None)
     with pytest.raises(ValueError, match=message):
         fitted({"x": x, "y": x}, **parameters)
 

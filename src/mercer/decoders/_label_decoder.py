@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, host, is_foreign, like, take
+from .._base.arrays import Items, dense, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
 from .base import Decoder, unsuited_kernel
@@ -28,6 +28,10 @@ class LabelDecoder(Decoder):
         self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self
+
+    def encoded(self, y: Items) -> np.ndarray:
+        """Return label sets as indicator rows."""
+        return host(dense(self.labels_.check(y, "y")))
 
     def _scores(self, points: Embedding) -> np.ndarray:
         """Return the score of each label (column) at each predicted point (row)."""

@@ -94,6 +94,16 @@ class Decoder(BaseEstimator):
         """
         return ("what `calibrate` chooses",) if self.calibrates else ()
 
+    def encoded(self, y: Items) -> Items:
+        """Return outputs as `calibrate` reads them fastest, to be encoded once for several calls.
+
+        Parameters
+        ----------
+        y : outputs
+            The training outputs.
+        """
+        return y
+
     def calibrate(self, points: Embedding, y: Items) -> Decoder:
         """Choose open parameters (a threshold, a bonus) on left-out points and their outputs y.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, dense, host
+from .._base.arrays import Items
 from .._base.parameters import one_of, parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -83,7 +83,7 @@ class Threshold(LabelDecoder):
 
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
         """Choose `threshold` and `at_least_one` on left-out points and their label sets y."""
-        G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
+        G, T = self._scores(points), self.encoded(y) > 0
         w = points.counts
         if self.metric == MACRO:
             return self._calibrate_per_label(G, T, w)

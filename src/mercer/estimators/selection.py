@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from .._base.arrays import count, dense, host, is_array
+from .._base.arrays import Items, count, dense, host, is_array
 from .._base.errors import warn
 from .._base.parameters import fingerprint
 from .._base.statistics import exceeds_standard_error
@@ -87,6 +87,7 @@ class Selection:
         scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
         likelihoods = {"evidence": factorization.evidence, "density": factorization.density}
         likelihood = likelihoods.get(self.model.criterion)
+        encoded = [d.encoded(problem.outputs.items) if d.calibrates else None for d in decoders]
         path: Iterable[Any] = [None] * len(alphas)
         if scored or risks is None:
             path = factorization.left_out(alphas, averaged)
@@ -94,8 +95,8 @@ class Selection:
             risk = left_out.risk(problem.weights) if risks is None else float(risks[i])
             likely = np.nan if likelihood is None else likelihood(alpha)
             points = with_training_weights(left_out.embed(), problem, alpha) if scored else None
-            for decoder, names in zip(decoders, words, strict=True):
-                score = np.nan if points is None else self._score_of(decoder, points, problem)
+            for decoder, names, y in zip(decoders, words, encoded, strict=True):
+                score = np.nan if points is None else self._score_of(decoder, points, problem, y)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
                 yield Trial(factorization, decoder, names | found)
 
@@ -111,12 +112,17 @@ class Selection:
             return False
         return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
-    def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        """Return the score of the outputs that a decoder finds for left-out points."""
+    def _score_of(
+        self, decoder: Decoder, points: Embedding, problem: Problem, encoded: Items
+    ) -> float:
+        """Return the score of the outputs that a decoder finds for left-out points.
+
+        `encoded` are the training outputs as the decoder calibrates on them.
+        """
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = copy.copy(decoder)  # decoding leaves traces
         if decoder.calibrates:
-            decoder = decoder.calibrate(points, outputs.items)
+            decoder = decoder.calibrate(points, encoded)
         known = vars(decoder).get("calibration_")
         if model.scoring == AUTO_SCORING and known is not None:
             return float(known)
