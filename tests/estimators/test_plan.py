@@ -105,7 +105,7 @@ def test_the_table_reads(room):
 
 ROUTES = {
     "cholesky": KernelDependency(RBF(1.0)),
-    "spectral": KernelDependencyCV(RBF(1.0)),
+    "spectral": KernelDependency(RBF(1.0) * Covariance()),
     "low rank": KernelDependency(RBF(1.0), features=Nystroem(10)),
     "by direction": KernelDependency(Local(RBF(1.0), width=1.0)),
     "dense": KernelDependency(CurlFree(1.0), solver="dense"),

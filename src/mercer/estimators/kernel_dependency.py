@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._base.arrays import Array, Items, copy_data
 from .._base.errors import warn
 from .._base.parameters import parameters
 from ..decoders import Decoder
+from ..decoders.natural import fitted_decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Want, positive_alpha
-from ..solvers import BlockConjugateGradient
+from ..problem import Problem, Want, positive_alpha
+from ..solvers import BlockConjugateGradient, factor
 from ..sources import Stream
 from .base import on_fresh_state
 from .choice import Choices
@@ -124,17 +128,42 @@ class KernelDependency(RidgeEstimator):
             The weight of each pair in the fit; zero leaves a pair out. For pairs given in blocks:
             one array for all pairs, or the weights inside each block.
         """
-        self._fit(self._choices(), X, y, groups, sample_weight)
+        plain = type(X) is np.ndarray
+        source = None if plain else self._as_source(X, y, groups, sample_weight)
+        if source is not None:
+            self._fit_stream(self._choices(), source)
+            return self
+        problem, want = self._first_problem(X, y, groups, sample_weight)
+        outputs = problem.outputs
+        decoder = fitted_decoder(self.decoder, outputs.kernel, outputs.items, problem.weights)
+        want = replace(want, left_out=True) if decoder.calibrates else want
+        self._store(factor(problem, want), decoder, want.alphas[0], want)
         return self
 
-    def _choices(self) -> Choices:
-        """Return the parameters of the model as lists of one entry."""
-        return Choices(
-            [as_operator_kernel(self.kernel)],
-            [as_output_kernel(self.output_kernel)],
-            [self.decoder],
-            Want([positive_alpha(self.alpha)], self._needs_left_out, solver=self.solver),
+    def _first_problem(
+        self, X: Items, y: Items, groups: Items | None = None, weights: Any = None
+    ) -> tuple[Problem, Want]:
+        """Return the ridge problem, and what the solver has to compute."""
+        kernel, output_kernel = (
+            as_operator_kernel(self.kernel),
+            as_output_kernel(self.output_kernel),
         )
+        pairs = self._checked_pairs([kernel.inputs], output_kernel, X, y, groups, weights)
+        outputs = pairs.fit_side(output_kernel, pairs.y, self.output_features)
+        problem = self._problem(kernel, outputs, pairs)
+        return problem, self._want()
+
+    def _want(self) -> Want:
+        """Return what the solver has to compute."""
+        return Want([positive_alpha(self.alpha)], self._needs_left_out, solver=self.solver)
+
+    def _choices(self) -> Choices:
+        """Return the parameters of the model as lists of one entry, for streams."""
+        kernel, output_kernel = (
+            as_operator_kernel(self.kernel),
+            as_output_kernel(self.output_kernel),
+        )
+        return Choices([kernel], [output_kernel], [self.decoder], self._want())
 
     # -- streams ------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,13 @@ from .._base.errors import warn
 from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import is_integer, parameters, same
 from ..decoders import Decoder
+from ..decoders.natural import fitted_decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel, as_operator_kernel
-from ..solvers import BlockConjugateGradient, Factorization
+from ..operators.separable import group_by_scalar_kernel
+from ..problem import Problem, Side
+from ..solvers import BlockConjugateGradient, Cache, Factorization, factor
 from ..sources import Stream
 from .base import on_fresh_state
 from .choice import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
@@ -180,7 +183,14 @@ class KernelDependencyCV(RidgeEstimator):
         """
         choices = self._choices()
         choices.check(self, groups)
-        self._fit(choices, X, y, groups, sample_weight, validation)
+        plain = type(X) is np.ndarray and validation is None
+        source = None if plain else self._as_source(X, y, groups, sample_weight, validation)
+        if source is not None:
+            self._fit_stream(choices, source, validation)
+        else:
+            choices, pairs = self._prepare(choices, X, y, groups, sample_weight)
+            selected = self._select(self._candidates(choices, pairs), choices)
+            self._store(*selected, choices.want)
         if validation is not None:  # the choice was made by the risks of other pairs
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
@@ -198,13 +208,14 @@ class KernelDependencyCV(RidgeEstimator):
         return self.kernel is None and self.search == "grid"
 
     def _prepare(
-        self, choices: Choices, X: Items, y: Items, *data: Any
+        self, choices: Choices, X: Items, y: Items, groups: Items | None, weights: Any
     ) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and the choices with default or learnt kernels filled in."""
         if self._uses_default_kernels:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
             choices = replace(choices, kernels=kernels)
-        choices, pairs = super()._prepare(choices, X, y, *data)
+        scalars, output_kernel = [k.inputs for k in choices.kernels], choices.output_kernels[0]
+        pairs = self._checked_pairs(scalars, output_kernel, X, y, groups, weights)
         if self._uses_default_kernels and self._learns_metric(choices, pairs):
             choices = self._with_learnt_metric(choices, pairs)
         elif self._uses_default_kernels and count(pairs.y) > CHOSEN_ON:
@@ -214,6 +225,29 @@ class KernelDependencyCV(RidgeEstimator):
         if self.search == "gradient":
             choices = replace(choices, kernels=self._learnt_kernels(choices, pairs))
         return choices, pairs
+
+    def _candidates(self, choices: Choices, pairs: TrainingPairs) -> Iterator[Candidate]:
+        """Yield the factored ridge problem of each choice, with the decoders to try."""
+        want = choices.want
+        for output in choices.output_kernels:
+            side, cache = pairs.fit_side(output, pairs.y, self.output_features), Cache()
+            decoders = [
+                fitted_decoder(given, side.kernel, side.items, pairs.weights)
+                for given in choices.decoders
+            ]
+            left_out = want.left_out or any(decoder.calibrates for decoder in decoders)
+            for problem in self._problems(choices, side, pairs):
+                factorization = factor(problem, replace(want, left_out=left_out), cache)
+                yield factorization, decoders, None
+
+    def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
+        """Yield the ridge problem of each kernel; equal scalar kernels are fitted once."""
+        for group in group_by_scalar_kernel(choices.kernels):
+            inputs = None
+            for kernel in group:
+                problem = self._problem(kernel, outputs, pairs, inputs)
+                inputs = problem.inputs
+                yield problem
 
     def _learns_metric(self, choices: Choices, pairs: TrainingPairs) -> bool:
         """Return whether a metric of curves or fields is learnt, and the rest chosen with it."""
@@ -225,10 +259,9 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _with_learnt_metric(self, choices: Choices, pairs: TrainingPairs) -> Choices:
         """Return choices of one kernel, in a learnt metric, and of one ridge if none was given."""
-        [kernel] = [as_operator_kernel("rbf")]
-        one = replace(choices, kernels=[kernel])
+        kernel = as_operator_kernel("rbf")
         side = pairs.fit_side(choices.output_kernels[0], pairs.y, self.output_features)
-        self.learnt_ = choose_for(next(iter(self._problems(one, side, pairs))))
+        self.learnt_ = choose_for(self._problem(kernel, side, pairs))
         want = choices.want
         if want.relative:
             alphas, left_out = [self.learnt_.alpha], count(pairs.y) <= CHOSEN_ON

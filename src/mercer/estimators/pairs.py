@@ -147,12 +147,12 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
 
 def refuse_missing(y: Items, kernel: Kernel) -> None:
     """Raise an error if y has missing values; the message names an estimator that allows them."""
-    _refuse_none(y)
-    missing = False
+    plain, missing = isinstance(y, np.ndarray) and y.dtype.kind != "O", False
+    if not plain:
+        _refuse_none(y)
     if isinstance(kernel.space, Records):
         missing = not known_fields(kernel.space.check(y), list(kernel.space.fields)).all()
     elif kernel.space.on_vectors and not (is_foreign(y) or issparse(y)):
-        plain = isinstance(y, np.ndarray) and y.dtype.kind != "O"
         with suppress(TypeError, ValueError):  # the kernel's check says what is wrong
             missing = bool(np.isnan(y if plain else as_floats(y)).any())
     if missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -19,9 +19,8 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
-from ..operators.separable import group_by_scalar_kernel
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, Factorization, factor
+from ..solvers import Factorization
 from ..sources import Source, Stream, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import warn_if_constant
 from .choice import Candidate, Choices, calibrated
@@ -78,26 +77,12 @@ class RidgeEstimator(LeftOutPoints):
 
     # -- the path of a fit --------------------------------------------------------------------
 
-    def _fit(
-        self,
-        choices: Choices,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        weights: Any,
-        validation: Any = None,
-    ) -> None:
-        """Fit the model: factor the problems of all choices, select one, and store its solution."""
-        in_memory = type(X) is np.ndarray and validation is None
-        source = None if in_memory else self._as_source(X, y, groups, weights, validation)
-        if source is not None:
-            self._refuse_in_streams(choices, validation)
-            with source.running():
-                gathered = Gathered.of(source, self, choices)
-                self._fit_moments(gathered, choices, source, validation)
-            return
-        choices, pairs = self._prepare(choices, X, y, groups, weights)
-        self._store(*self._select(self._candidates(choices, pairs), choices), choices.want)
+    def _fit_stream(self, choices: Choices, source: Source, validation: Any = None) -> None:
+        """Fit the model to pairs that are read in blocks."""
+        self._refuse_in_streams(choices, validation)
+        with source.running():
+            gathered = Gathered.of(source, self, choices)
+            self._fit_moments(gathered, choices, source, validation)
 
     def _fit_moments(
         self,
@@ -127,83 +112,57 @@ class RidgeEstimator(LeftOutPoints):
         ((factorization, (decoder,), _),) = candidates
         return factorization, decoder, choices.want.alphas[0]
 
-    def _candidates(self, choices: Choices, pairs: TrainingPairs) -> Iterator[Candidate]:
-        """Yield the factored ridge problem of each choice, with the decoders to try."""
-        want = choices.want
-        for output in choices.output_kernels:
-            side, cache = pairs.fit_side(output, pairs.y, self.output_features), Cache()
-            decoders = [
-                fitted_decoder(given, side.kernel, side.items, pairs.weights)
-                for given in choices.decoders
-            ]
-            left_out = want.left_out or any(decoder.calibrates for decoder in decoders)
-            for problem in self._problems(choices, side, pairs):
-                factorization = factor(problem, replace(want, left_out=left_out), cache)
-                yield factorization, decoders, None
-
-    def _first_problem(self, *data: Any) -> tuple[Problem, Want]:
-        """Return the ridge problem of the first choices, and what the solver has to compute.
-
-        The arguments are those of `_prepare` after the choices.
-        """
-        choices, pairs = self._prepare(self._choices(), *data)
-        outputs = pairs.fit_side(choices.output_kernels[0], pairs.y, self.output_features)
-        return next(self._problems(choices, outputs, pairs)), choices.want
-
     # -- pairs in memory ----------------------------------------------------------------------
 
-    def _prepare(
+    def _checked_pairs(
         self,
-        choices: Choices,
+        kernels: list[Kernel],
+        output_kernel: Kernel,
         X: Items,
         y: Items,
-        groups: Items | None = None,
-        weights: Any = None,
-    ) -> tuple[Choices, TrainingPairs]:
-        """Return checked pairs, and the choices."""
+        groups: Items | None,
+        weights: Any,
+    ) -> TrainingPairs:
+        """Return checked pairs for scalar kernels on the inputs and a kernel on the outputs."""
         given = X
-        kernels = [kernel.inputs for kernel in choices.kernels]
         self._check_parameters()
-        X, y = self._check_pairs(kernels[0], choices.output_kernels[0], given, y)
-        warn_if_constant(choices.output_kernels[0], y)
+        X, y = self._check_pairs(kernels[0], output_kernel, given, y)
+        warn_if_constant(output_kernel, y)
         n, kept = count(y), None
         if weights is not None:
             kept, weights, groups, (X, y, given) = drop_zero_weights(weights, groups, X, y, given)
         labels = None if groups is None else group_labels(groups, count(y))
         finite = self.features is not None or all(kernel.features for kernel in kernels)
-        compact = self.output_features is not None or choices.output_kernels[0].features is not None
+        compact = self.output_features is not None or output_kernel.features is not None
         sample = None
         if finite and compact and not kernels[0].pairwise:  # fitted on the same pairs as a stream
             sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
-        return choices, TrainingPairs(X, y, labels, weights, given, sample)
+        return TrainingPairs(X, y, labels, weights, given, sample)
 
     # -- problems -----------------------------------------------------------------------------
 
-    def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
-        """Yield the ridge problem of each kernel; equal scalar kernels are fitted once."""
-        for group in group_by_scalar_kernel(choices.kernels):
-            scalar = group[0].inputs
-            if group[0].separable:
-                inputs = pairs.fit_side(scalar, pairs.X, self.features)
-            else:
-                inputs = Side(scalar, pairs.X, self.features, pairs.sample)
-            for kernel in group:
-                if kernel.separable:
-                    kernel = Separable(inputs.kernel, kernel.separated().operator)
-                yield Problem(
-                    inputs,
-                    outputs,
-                    kernel,
-                    self.fit_intercept,
-                    pairs.labels,
-                    pairs.weights,
-                    pairs.given,
-                )
+    def _problem(
+        self,
+        kernel: OperatorKernel,
+        outputs: Side,
+        pairs: TrainingPairs,
+        inputs: Side | None = None,
+    ) -> Problem:
+        """Return the ridge problem of a kernel; its scalar kernel is fitted if `inputs` is None."""
+        if inputs is None and kernel.separable:
+            inputs = pairs.fit_side(kernel.inputs, pairs.X, self.features)
+        elif inputs is None:
+            inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
+        if kernel.separable:
+            kernel = Separable(inputs.kernel, kernel.separated().operator)
+        return Problem(
+            inputs, outputs, kernel, self.fit_intercept, pairs.labels, pairs.weights, pairs.given
+        )
 
     # -- streams ------------------------------------------------------------------------------
 
     def _as_source(
-        self, X: Items, y: Items, groups: Items | None, weights: Any, validation: Any
+        self, X: Items, y: Items, groups: Items | None, weights: Any, validation: Any = None
     ) -> Source | None:
         """Return the pairs as a source of blocks if they are read in blocks, else None.
 
