@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._base.arrays import host, namespace
-from mercer.fields import Shared, predict_on, shared_choice
+from mercer.fields import Shared, predict_on, shared_search
 from mercer.kernels import RBF, Matern
 from mercer.metrics import relative_error
 from mercer.spaces import Fields
@@ -29,7 +29,7 @@ RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 
 def tell_trials(report: dict, device: str | None) -> None:
     """Print the risk of every trial of the choice."""
-    plain = shared_choice.SharedSearch.risk
+    plain = shared_search.SharedSearch.risk
 
     def recorded(self: Any, at: dict) -> float:
         clock = Clock(device)
@@ -39,7 +39,7 @@ def tell_trials(report: dict, device: str | None) -> None:
         report["search"] = self
         return risk
 
-    shared_choice.SharedSearch.risk = recorded  # type: ignore[method-assign]
+    shared_search.SharedSearch.risk = recorded  # type: ignore[method-assign]
 
 
 def variants(kernel: Shared) -> dict[str, Shared]:

@@ -19,7 +19,7 @@ from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
 from mercer.sets.forms import contain, size
 from mercer.sets.radii import JackknifeRadii
-from mercer.sets.weights import weighted_quantile
+from mercer.sets.row_weights import weighted_quantile
 
 from .report import Report
 

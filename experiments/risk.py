@@ -18,8 +18,8 @@ from mercer.datasets._files import find_file
 from mercer.kernels import RBF, Labels, Tanimoto
 from mercer.sets.lists import CandidateScore, RankedScore
 from mercer.sets.risk import NAMED_LOSSES, controlled_radius, loss_steps, risk_at
+from mercer.sets.row_weights import row_weights
 from mercer.sets.views import RankedView
-from mercer.sets.weights import row_weights
 
 from .report import Report
 

@@ -13,9 +13,9 @@ from rich.progress import track
 from mercer import ConformalSets, KernelDependencyCV
 from mercer.datasets import load_dti, load_usps
 from mercer.datasets._files import find_file
-from mercer.estimators.selective import fit_value_model
+from mercer.estimators.confidence import fit_value_model
 from mercer.kernels import L2, RBF, Gaussian, Linear
-from mercer.sets.weights import weighted_quantile
+from mercer.sets.row_weights import weighted_quantile
 
 from .report import Report
 

@@ -378,8 +378,8 @@ def risk_coverage(
     'share of predictions kept'
     """
     check_is_fitted(model)
-    from .estimators.selective import confidence_of
-    from .estimators.selective import risk_coverage as curve
+    from .estimators.confidence import confidence_of
+    from .estimators.confidence import risk_coverage as curve
 
     confidence = confidence_of(model, metric)
     axes = _axes(ax)

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from experiments import burgers, darcy
 from mercer.datasets import DataNotFound, load_burgers, load_darcy
-from mercer.fields import shared_choice
+from mercer.fields import shared_search
 from mercer.metrics import relative_error
 
 
@@ -42,7 +42,7 @@ def test_darcy_runs(tmp_path, monkeypatch):
     fine = [*held[:2], *(A[:3] for A in load_darcy(fine=True)[2:])]
     monkeypatch.setattr(darcy, "load_darcy", lambda fine=False: fine_or(fine))
     monkeypatch.setattr(darcy, "QUICK_RANK", 20)
-    monkeypatch.setattr(shared_choice, "STAGES", ((12, 12, 1), (30, 20, 0)))  # short looks
+    monkeypatch.setattr(shared_search, "STAGES", ((12, 12, 1), (30, 20, 0)))  # short looks
 
     def fine_or(finer):
         return fine if finer else held

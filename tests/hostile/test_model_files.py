@@ -353,7 +353,7 @@ class FirstLetter(Kernel):
 
 
 def test_registered_classes_are_saved_and_loaded_by_name(tmp_path, monkeypatch):
-    monkeypatch.setitem(mercer.register.__globals__, "_REGISTERED", {})
+    monkeypatch.setitem(mercer.register.__globals__, "REGISTERED", {})
     model = KernelDependency(FirstLetter()).fit(["ab", "ba", "bb"], [0.0, 1.0, 1.0])
     path = tmp_path / "model.mercer"
     with pytest.raises(TypeError, match="FirstLetter"):
@@ -363,7 +363,7 @@ def test_registered_classes_are_saved_and_loaded_by_name(tmp_path, monkeypatch):
     assert_array_equal(mercer.load(path).predict(["bx"]), model.predict(["bx"]))
     refused(changed(model, tmp_path, "scale", lambda value: -1.0), "FirstLetter: scale is negative")
     mercer.save(model, path)
-    monkeypatch.setitem(mercer.register.__globals__, "_REGISTERED", {})
+    monkeypatch.setitem(mercer.register.__globals__, "REGISTERED", {})
     refused(path, "call mercer.register")
     with pytest.raises(TypeError, match="register takes a class"):
         mercer.register(lambda: None)

@@ -10,7 +10,7 @@ from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer.features import Explicit, Nystroem, RandomFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Identity, Matrix
-from mercer.sets.weights import row_weights, weighted_quantile
+from mercer.sets.row_weights import row_weights, weighted_quantile
 
 LEVEL = 0.8
 pytestmark = pytest.mark.filterwarnings("ignore:jackknife. proves no coverage")

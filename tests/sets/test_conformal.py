@@ -8,7 +8,7 @@ from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer.kernels import L2, RBF, Kendall, Linear
 from mercer.operators import Covariance, CurlFree, Identity, Matrix
 from mercer.sets import Ball, Band
-from mercer.sets.weights import row_weights, weighted_quantile
+from mercer.sets.row_weights import row_weights, weighted_quantile
 
 pytestmark = pytest.mark.filterwarnings("ignore:jackknife. proves no coverage")
 

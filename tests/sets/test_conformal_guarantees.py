@@ -17,7 +17,7 @@ from mercer.operators import (
     Patchwise,
 )
 from mercer.sets.certificate import reasons_for_dependence
-from mercer.sets.weights import fraction_upper_bound
+from mercer.sets.row_weights import fraction_upper_bound
 
 LETTERS = list("abcdefghij")
 

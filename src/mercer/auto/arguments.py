@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 from .._base.arrays import require_equal_lengths
-from ..sets.choices import checked_fraction
+from ..sets.parameters import checked_fraction
 from .kinds.base import Kind
 from .kinds.guess import INPUT_KINDS
 from .kinds.registry import output_kinds

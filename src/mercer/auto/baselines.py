@@ -19,7 +19,7 @@ from .._base.arrays import Items, host
 from .._base.folds import FOLDS, fold_numbers
 from ..embedding import Embedding
 from ..estimators import RegressorDependency, group_labels
-from ..estimators.choice import calibrated
+from ..estimators.choices import calibrated
 from ..estimators.known_targets import known_coordinates
 from ..features import Explicit
 from ..kernels import Kernel

@@ -14,7 +14,7 @@ from .._base.statistics import exceeds_standard_error
 from ..decoders.natural import fitted_decoder
 from ..defaults import evaluate
 from ..estimators import Blend
-from ..estimators.choice import calibrated
+from ..estimators.choices import calibrated
 from ..estimators.squares import Squares
 from .kinds.base import Kind
 from .measures import left_out_probabilities

@@ -19,7 +19,7 @@ from .._base.statistics import repeat_by_weight
 from ..estimators import group_labels, sample_weights, warn_if_constant
 from ..estimators.selection import notes_on_data
 from ..kernels import Kernel
-from ..sets.choices import require_groups
+from ..sets.parameters import require_groups
 from ..spaces._equality import equal, is_sequence
 from .arguments import as_list, check_arguments, check_rows, check_scoring
 from .describe import describe_inputs, input_notes, round_numbers

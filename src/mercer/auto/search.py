@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.statistics import exceeds_standard_error
 from ..estimators import Blend, KernelDependencyCV
-from ..estimators.choice import random_rows
+from ..estimators.choices import random_rows
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel

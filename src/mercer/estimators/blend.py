@@ -19,7 +19,7 @@ from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import on_fresh_state
-from .choice import calibrated
+from .choices import calibrated
 from .common_frame import common_frame, coordinates_in, outputs_in, with_one_output_kernel
 from .known_targets import fill_missing
 from .left_out_points import LeftOutPoints

@@ -22,7 +22,7 @@ from ..kernels.base import as_output_kernel, fit_weighted
 from ..problem import Side
 from ..solvers.weights import LeastWeights
 from .base import on_fresh_state, warn_if_constant
-from .choice import calibrated
+from .choices import calibrated
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, fit_features, group_labels
 from .trees import features_of

@@ -25,7 +25,7 @@ from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, sample_size, sum_moments
 from ..sources.blocks import naming_block
-from .choice import Candidate, Choices, absolute_ridges
+from .choices import Candidate, Choices, absolute_ridges
 from .pairs import TrainingPairs
 
 

@@ -16,7 +16,7 @@ from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..problem import Side
-from .choice import calibrated
+from .choices import calibrated
 from .coordinate_model import CoordinateModel
 from .pairs import sample_weights
 from .trees import features_of

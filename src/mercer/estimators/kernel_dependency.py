@@ -20,7 +20,7 @@ from ..problem import Problem, Want, positive_alpha
 from ..solvers import BlockConjugateGradient, factor
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Choices
+from .choices import Choices
 from .gathered import Gathered, why_not_streamable
 from .ridge import RidgeEstimator
 

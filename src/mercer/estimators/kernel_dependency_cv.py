@@ -22,7 +22,7 @@ from ..problem import Problem, Side
 from ..solvers import BlockConjugateGradient, Cache, Factorization, factor
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
+from .choices import AUTO_SCORING, Candidate, Choices, random_rows, scores_decoded
 from .default_kernels import default_kernels, varies_smoothly
 from .learn_metric import choose_for
 from .pairs import TrainingPairs, group_labels, rows_of

@@ -19,7 +19,7 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
 from .base import on_fresh_state
-from .choice import AUTO_SCORING, calibrated
+from .choices import AUTO_SCORING, calibrated
 from .known_targets import columns_by_pattern, fill_missing, known_coordinates
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels, rows_of

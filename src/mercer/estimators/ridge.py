@@ -23,13 +23,13 @@ from ..problem import Problem, Side, Want
 from ..solvers import Factorization
 from ..sources import Source, Stream, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import warn_if_constant
-from .choice import Candidate, Choices, calibrated
+from .choices import Candidate, Choices, calibrated
+from .confidence import confidence_of
 from .fitted import Fitted
 from .gathered import Gathered, stream_candidates
 from .left_out_points import LeftOutPoints
 from .pairs import TrainingPairs, drop_zero_weights, group_labels
 from .posterior import Posterior
-from .selective import confidence_of
 
 
 class RidgeEstimator(LeftOutPoints):
@@ -265,7 +265,7 @@ class RidgeEstimator(LeftOutPoints):
         X
             Inputs of the kind that the model was fitted on.
         metric
-            As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
+            As in `mercer.estimators.confidence.confidence_of`; None for the metric of the outputs'
             space (from 0 to 1 for most), for vectors the fraction of variance explained.
         """
         check_is_fitted(self)

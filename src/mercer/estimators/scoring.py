@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from .._base.arrays import Items, host
 from ..defaults import evaluate
 from ..kernels import Kernel
-from .choice import AUTO_SCORING
+from .choices import AUTO_SCORING
 
 ClassProbabilities = Callable[[], tuple[np.ndarray, np.ndarray]]
 """A function that returns the classes and their probabilities."""

@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..solvers import Factorization
 from ..solvers.weights import with_training_weights
 from ..spaces import LabelSets
-from .choice import AUTO_SCORING, LIKELIHOODS, Candidate, Choices, absolute_ridges, scores_decoded
+from .choices import AUTO_SCORING, LIKELIHOODS, Candidate, Choices, absolute_ridges, scores_decoded
 from .scoring import decoded_score
 
 LINEAR_MARGIN = {"each": 0.03, "common": 0.1}

@@ -16,7 +16,7 @@ from .._base.arrays import host, like, namespace
 from ..problem import Problem
 from ..solvers import Basis, Cache, Factorization, FittedMap, OutputRows, Part, Parts
 from .landmark_moments import TrainingWindows
-from .shared_choice import with_chosen_parameters
+from .shared_search import with_chosen_parameters
 from .window_spectrum import LandmarkFieldMap, WindowSpectrum
 
 if TYPE_CHECKING:

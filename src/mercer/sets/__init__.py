@@ -9,7 +9,7 @@ from .certificate import Certificate
 from .conformal import ConformalSets
 from .ellipsoids import Ellipsoid, Ellipsoids
 from .forms import set_columns
-from .left_out import LeftOutSets, RecordSets
+from .left_out_sets import LeftOutSets, RecordSets
 from .shapes import Ball, Band, Bands
 from .views import SupportsSets
 

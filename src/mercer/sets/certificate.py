@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..estimators.ridge import RidgeEstimator
+from .row_weights import fraction_upper_bound
 from .scores import Score
-from .weights import fraction_upper_bound
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ from .certificate import (
     note_if_too_few_groups,
     pool_certificate,
 )
-from .choices import check_parameters, score_for_kind
 from .covariances import CovarianceScale, covariance_scale
 from .forms import contain, in_output_form, size
 from .lists import CandidateScore, ListScore, label_positions
+from .parameters import check_parameters, score_for_kind
 from .quantiles import QuantileScale
 from .radii import JackknifeRadii, Radii, ShiftedRadii, category_radii, left_out_points
 from .risk import as_loss, controlled_radius, loss_steps, risk_at
+from .row_weights import column_quantiles, fewest_groups, row_weights
 from .scales import (
     PosteriorScale,
     ResidualScale,
@@ -45,7 +46,6 @@ from .views import (
     rows_of_extras,
     view_of,
 )
-from .weights import column_quantiles, fewest_groups, row_weights
 
 
 @parameters

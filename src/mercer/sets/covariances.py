@@ -17,9 +17,9 @@ from .._base.folds import FOLDS, fold_numbers, fold_rows
 from ..estimators import ForestDependency
 from ..estimators.ridge import RidgeEstimator
 from .ellipsoids import log_determinant, mahalanobis
+from .row_weights import row_weights
 from .scales import NARROWING, ResidualScale, residual_scale, smoothed_quantile
 from .views import ModelView
-from .weights import row_weights
 
 LOCAL_OUTPUTS = 16
 """The largest number of values of an output for which a forest learns covariances."""

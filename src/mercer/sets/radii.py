@@ -15,15 +15,15 @@ from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
 from .lists import CandidateScore
-from .scales import PosteriorScale, ResidualScale
-from .scores import AroundScore, Score
-from .weights import (
+from .row_weights import (
     column_quantiles,
     row_mass,
     row_weights,
     rows_by_category,
     weighted_quantile,
 )
+from .scales import PosteriorScale, ResidualScale
+from .scores import AroundScore, Score
 
 Moves = Iterator[tuple[slice, Array]]
 """Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""

@@ -14,13 +14,13 @@ import numpy as np
 from .._base.arrays import Items, count, host
 from .._base.errors import NotSupported
 from .._base.folds import FOLDS, fold_numbers
+from ..estimators.confidence import fit_value_model
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.selective import fit_value_model
 from ..solvers.left_out import solve_diagonal_blocks
+from .row_weights import row_weights, weighted_quantile
 from .scores import AroundScore, BandScore
 from .views import ModelView
-from .weights import row_weights, weighted_quantile
 
 Units = Callable[[slice], np.ndarray]
 """From a slice of inputs to units (inputs, rows), for bands (inputs, rows, locations)."""

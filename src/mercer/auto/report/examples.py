@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...sets.choices import fewest_groups
+from ...sets.parameters import fewest_groups
 from .. import pictures
 from ..kinds.base import Comparison
 

@@ -6,7 +6,7 @@ from sklearn.metrics import make_scorer
 
 from mercer import KernelDependency, KernelDependencyCV, plots
 from mercer.decoders import Candidates, FixedPoint
-from mercer.estimators.selective import confidence_of, risk_coverage
+from mercer.estimators.confidence import confidence_of, risk_coverage
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Delta, Kendall
 from mercer.metrics import accuracy, kendall_tau

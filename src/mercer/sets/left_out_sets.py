@@ -15,11 +15,11 @@ from ..embedding import Embedding
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel
-from .choices import checked_fraction, require_groups
 from .forms import in_output_form
 from .lists import CandidateScore
+from .parameters import checked_fraction, require_groups
+from .row_weights import column_quantiles, row_weights
 from .scores import BandScore
-from .weights import column_quantiles, row_weights
 
 
 @dataclass(frozen=True)
