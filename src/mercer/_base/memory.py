@@ -34,7 +34,8 @@ def free_bytes(where: Any = None) -> float:
         return float(cupy.cuda.runtime.memGetInfo()[0] + pooled)
     import torch
 
-    return float(torch.cuda.mem_get_info(where.device)[0])
+    cached = torch.cuda.memory_reserved(where.device) - torch.cuda.memory_allocated(where.device)
+    return float(torch.cuda.mem_get_info(where.device)[0] + cached)
 
 
 def _free_machine_bytes() -> float:

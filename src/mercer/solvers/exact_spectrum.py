@@ -250,6 +250,12 @@ class ExactSpectrum(InputSpectrum):
         return float(self.E.shape[0] if weights is None else weights.sum())
 
     @property
+    def nbytes(self) -> float:
+        """The size of the eigenvectors in bytes, as many as there are rows."""
+        rows = self.gram.slots.size if self.cached is None else int(self.cached[0].shape[0])
+        return 8.0 * rows**2
+
+    @property
     def factored(self) -> tuple[Array, Array, int]:
         """Eigenvalues, eigenvectors, and the number of eigenvalues that are rounding errors.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ..operators import OperatorKernel
 from ..problem import Problem
 from .outputs import Basis, OutputRows
 from .variances import UnitVariances
-from .weights import DualWeights, LeastWeights, NoWeights
 
 if TYPE_CHECKING:
     from .part import Part
@@ -345,13 +344,3 @@ class Iterative(Factorization):
         if self.unit is None:
             raise self._no_closed_form()
         return self.unit()
-
-
-def training_weights(problem: Problem, output_rows: OutputRows, alpha: float) -> Any:
-    """Return the object that computes the weights of predictions on the training outputs."""
-    if problem.gathered is not None:
-        return NoWeights()
-    exact = problem.inputs.features is None
-    if problem.kernel.separable and exact and problem.kernel.operator.uniform:
-        return DualWeights.of(problem, alpha)
-    return LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)

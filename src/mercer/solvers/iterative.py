@@ -26,9 +26,10 @@ from ..problem import Problem, Want
 from .conjugate_gradients import Iterates, column_norms, solve_shifted
 from .exact import cholesky, spectral
 from .exact_spectrum import ExactSpectrum, InputGram
-from .factorization import Factorization, Iterative, Solution, training_weights
+from .factorization import Factorization, Iterative, Solution
 from .gram_products import BlockProducts, GramProducts, MatrixProducts
 from .outputs import Cache, OutputRows
+from .parts import training_weights
 from .random_pivots import RandomPivots
 
 SMALLEST_RESIDUAL = 1e-10

@@ -7,9 +7,10 @@ from .._base.linalg import adjoint, eigh, exceeds_rounding
 from ..embedding import PointMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
-from .factorization import Factorization, Iterative, Solution, training_weights
+from .factorization import Factorization, Iterative, Solution
 from .low_rank import few_threads, low_rank, moments_for
 from .outputs import Cache
+from .parts import training_weights
 
 
 def solution_refusal(problem: Problem, want: Want) -> str | None:

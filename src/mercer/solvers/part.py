@@ -210,8 +210,10 @@ class Part:
         For very small ridges, one step of iterative refinement with the Gram matrix corrects the
         rounding errors of E and s, in the directions in which it makes the residual smaller.
         """
-        C = self.projected * self._gains(alpha)
-        largest = self._largest_eigenvalue if self.spectrum.has_gram else 0.0
+        C, s, b = self.projected * self._gains(alpha, self.b), self.spectrum.s, self.b
+        largest = 0.0
+        if self.spectrum.has_gram and 0 not in C.shape:
+            largest = float(namespace(s).max(s)) * float(namespace(b).max(b))
         if alpha < REFINED * largest and exceeds_rounding(alpha, int(C.shape[0]), largest):
             C = self._refined(C, alpha)
         C = C * self.b[None, :]
@@ -221,7 +223,7 @@ class Part:
         """Return coefficients C of duals E C after a step of refinement, where it improves them."""
         xp, Et = namespace(C), adjoint(self.spectrum.E)
         rest = self._residual(C, alpha)
-        corrected = C + (Et @ rest) * self._gains(alpha)
+        corrected = C + (Et @ rest) * self._gains(alpha, self.b)
         after = self._residual(corrected, alpha)
         better = xp.sum(abs(after) ** 2, axis=0) < xp.sum(abs(rest) ** 2, axis=0)
         return xp.where(better, corrected, C)
@@ -231,25 +233,18 @@ class Part:
         dual = self.spectrum.E @ C
         return self.T - self.spectrum.gram_times(dual) * self.b[None, :] - alpha * dual
 
-    @cached_property
-    def _largest_eigenvalue(self) -> float:
-        """The largest s_p b_j; 0 if there are none."""
-        eigenvalues = self._eigenvalues()
-        # a single pair with an intercept leaves no row
-        return 0.0 if 0 in eigenvalues.shape else float(namespace(eigenvalues).max(eigenvalues))
-
-    def _gains(self, alpha: float) -> Array:
-        """Return 1 / (s_p b_j + α), one column if all b are equal.
+    def _gains(self, alpha: float, b: Array) -> Array:
+        """Return 1 / (s_p b_j + α) for some operator eigenvalues b, one column for each.
 
         It is zero where s_p is zero up to rounding and α is below the same size: such directions
         are not in the span of the kernel functions, and their rounding errors would be magnified
         at new inputs.
         """
-        eigenvalues = self._eigenvalues()
-        gains = 1.0 / (eigenvalues + alpha)
-        if 0 in gains.shape:
+        s, b = self.spectrum.s[:, None], b[None, :]
+        gains = 1.0 / (s * b + alpha)
+        if 0 in gains.shape:  # a single pair with an intercept leaves no row
             return gains
-        xp, s, b = namespace(gains), self.spectrum.s[:, None], self.b[None, : gains.shape[1]]
+        xp = namespace(gains)
         rounding = int(s.shape[0]) * EPS * float(xp.max(s)) * b
         return xp.where((s == 0) & (alpha <= rounding), xp.zeros_like(gains), gains)
 
@@ -424,9 +419,8 @@ class Part:
 
         Z holds the projected inputs z(x), one per row.
         """
-        gains = self._gains(alpha)
-        gain = self.b[direction] * gains[:, direction if gains.shape[1] > 1 else 0]
-        W = (Z * gain) @ adjoint(self.spectrum.E)
+        b = self.b[direction : direction + 1]
+        W = (Z * (b * self._gains(alpha, b))[:, 0]) @ adjoint(self.spectrum.E)
         constants = self.spectrum.constants
         return W + like(float(constants.new_entries[0]) * constants.entries(slice(None)), W)
 
@@ -438,7 +432,7 @@ class Part:
         w_i(x) is the weight of target i in g(x), and `projected` are the new inputs x.
         """
         b = self.b[:1] if self.equal_eigenvalues else self.b
-        pull = b * self._gains(alpha) * (adjoint(self.spectrum.rows(rows)) @ e)
+        pull = b * self._gains(alpha, b) * (adjoint(self.spectrum.rows(rows)) @ e)
         change = self.spectrum.constants.change(projected.slots, rows, e)
         return projected.slots.join(projected.Z @ pull + change)
 
@@ -504,7 +498,9 @@ class Part:
         for label in np.unique(of_alone):
             own = np.flatnonzero(labels == label)
             change = adjoint(self.spectrum.rows(rows[own])) @ take(e, own)
-            dual = self.spectrum.E @ (self.b * self._gains(alpha) * (self.projected - change))
+            dual = self.spectrum.E @ (
+                self.b * self._gains(alpha, self.b) * (self.projected - change)
+            )
             dual = dual if roots is None else roots * dual
             at = np.flatnonzero(of_alone == label)
             found.append((at, take(K, at) @ dual))

@@ -27,12 +27,13 @@ from .._base.threads import map_in_threads, one_thread_each
 from ..embedding import Embedding, PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .factorization import Factorization, LeftOutModels, Solution, training_weights
+from .factorization import Factorization, LeftOutModels, Solution
 from .input_spectrum import FittedMap, ProjectedInputs
 from .left_out import LeaveOneOut, noise_and_log_dets
 from .outputs import Basis, OutputRows
 from .part import LazyParts, Part
 from .variances import UnitVariances
+from .weights import DualWeights, LeastWeights, NoWeights
 
 
 @final
@@ -378,7 +379,8 @@ class Parts(Factorization):
     def nbytes(self) -> float:
         """The size in bytes of eigenvectors and outputs, 8 (n² + nq) for an exact fit."""
         parts = self.parts.made.values() if isinstance(self.parts, LazyParts) else self.parts
-        return super().nbytes + sum(part.spectrum.nbytes for part in parts)
+        n, q = self.output_rows.rows.shape
+        return 8.0 * int(n) * int(q) + sum(part.spectrum.nbytes for part in parts)
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -388,3 +390,13 @@ def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.n
         positions.setdefault(np.asarray(examples, dtype=np.intp).tobytes(), []).append(t)
     for key, rows in positions.items():
         yield np.frombuffer(key, dtype=np.intp), np.array(rows)
+
+
+def training_weights(problem: Problem, output_rows: OutputRows, alpha: float) -> Any:
+    """Return the object that computes the weights of predictions on the training outputs."""
+    if problem.gathered is not None:
+        return NoWeights()
+    exact = problem.inputs.features is None
+    if problem.kernel.separable and exact and problem.kernel.operator.uniform:
+        return DualWeights.of(problem, alpha)
+    return LeastWeights(output_rows.frame, problem.outputs.items, problem.weights)

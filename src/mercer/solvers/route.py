@@ -8,6 +8,7 @@ from typing import Any
 
 from .._base.errors import NotSupported
 from ..problem import Problem, Want
+from . import iterative as iteration
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
 from .by_ridge import by_ridge
@@ -44,15 +45,9 @@ class Solver:
     refuses: Callable[[Problem, Want], str | None] | None = None
     requested_by: tuple[str, ...] = ()
 
-    def refusal(self, problem: Problem, want: Want) -> str | None:
-        """Return the reason why this solver cannot solve a problem; None if it can."""
-        return None if self.refuses is None else self.refuses(problem, want)
-
 
 def _cholesky_refusal(problem: Problem, want: Want) -> str | None:
     """Return the reason why one Cholesky factor does not solve a problem; None if it does."""
-    if problem.kernel.operator.uniform is None:
-        return "solver='cholesky' is for the identity operator: use solver='auto'"
     if want.single:
         return None
     return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
@@ -88,7 +83,9 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return (BY_RIDGE,)
     if features is not None:
         return LOW_RANK_SOLUTION, LOW_RANK
-    return ITERATIVE, LEVERAGES, CHOLESKY, SPECTRAL
+    many = problem.n >= iteration.LEAST_EXAMPLES or want.solver == "cg"
+    by_products = (ITERATIVE if want.single else LEVERAGES,) if many else ()
+    return *by_products, *((CHOLESKY,) if kernel.operator.uniform else ()), SPECTRAL
 
 
 def route(problem: Problem, want: Want) -> Solver:
@@ -103,7 +100,7 @@ def route(problem: Problem, want: Want) -> Solver:
         name = "cg" if isinstance(want.solver, BlockConjugateGradient) else want.solver
         solvers = tuple(solver for solver in solvers if name in solver.requested_by)
     for solver in solvers:
-        reason = solver.refusal(problem, want)
+        reason = None if solver.refuses is None else solver.refuses(problem, want)
         if reason is None:
             return solver
     raise NotSupported(f"{reason}.")

@@ -27,11 +27,11 @@ from ..embedding import Embedding, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .factorization import Factorization, LeftOut, LeftOutModels, Solution, training_weights
+from .factorization import Factorization, LeftOut, LeftOutModels, Solution
 from .left_out import LeaveOneOut, members_by_size
 from .outputs import Basis, OutputRows
 from .part import CANCELLED_FRACTION, Part
-from .parts import Parts
+from .parts import Parts, training_weights
 from .weights import DualWeights
 
 
