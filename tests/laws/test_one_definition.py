@@ -9,7 +9,7 @@ import mercer
 from mercer.solvers import Factorization, Parts
 
 SOLVERS = Path(mercer.__file__).parent / "solvers"
-FINAL = {"Iterative", "Parts", "Spanned"}
+FINAL = {"Iterative", "Parts", "Spanned", "SparseRidge"}
 QUANTITIES = ("left_out", "moves", "variance", "evidence", "density")
 
 
@@ -25,11 +25,11 @@ def definitions(name):
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_one_definition(name):
-    """`Factorization` declares it; `Spanned` refuses likelihoods and leaves out by moments."""
-    assert set(definitions(name)) - {"spanned.py"} <= {"factorization.py", "parts.py"}
+    """`Factorization` declares it; `Spanned` and `SparseRidge` leave out in their own way."""
+    assert set(definitions(name)) - {"spanned.py", "sparse.py"} <= {"factorization.py", "parts.py"}
 
 
-def test_three_final_classes():
+def test_final_classes():
     assert {kind.__name__ for kind in Factorization.__subclasses__()} == FINAL
     assert all(not kind.__subclasses__() for kind in Factorization.__subclasses__())
     methods = "residuals", "moves", "variance", "evidence", "density", "solve", "without"

@@ -436,6 +436,7 @@ def warn_if_constant(kernel: Kernel, y: Items) -> None:
     if space.on_vectors and dtype_name(y) not in ("", "object"):
         equal = bool(xp.all(y == y[:1, ...]))
     else:
-        equal = len(space.unique(y)[0]) == 1
+        some = space.keys(take(y, np.arange(min(count(y), 2))))
+        equal = len(set(some)) == 1 and len(space.unique(y)[0]) == 1
     if equal:
         warn("all outputs in y are equal: the model can only predict that one.")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, count, namespace
+from .._base.arrays import Items, count, namespace, take
 from .._base.parameters import boolean, integer
 from .._base.plan import Plan
 from ..decoders import Decoder
@@ -217,7 +217,10 @@ class RidgeEstimator(LeftOutPoints):
             self.fitted_.keep("factorization", factorization, factorization.nbytes)
         self.decoder_ = decoder
         if decoder.calibrates:
-            self.decoder_ = calibrated(decoder, self.loo_embed(), self.outputs_)
+            sample = factorization.left_out_sample(alpha)
+            points = self.loo_embed() if sample is None else sample[0]
+            outputs = self.outputs_ if sample is None else take(self.outputs_, sample[1])
+            self.decoder_ = calibrated(decoder, points, outputs)
 
     # -- points -------------------------------------------------------------------------------
 

@@ -219,6 +219,10 @@ class Factorization(ABC):
         """
         raise self._no_closed_form()
 
+    def left_out_sample(self, alpha: float) -> tuple[Embedding, np.ndarray] | None:
+        """Return left-out points of some rows, and the rows; None if those of all are used."""
+        return None
+
     def left_out_noises(self, alpha: float) -> np.ndarray:
         """Return the noise variance of each output direction, estimated from left-out residuals."""
         raise self._no_closed_form()

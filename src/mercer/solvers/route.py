@@ -20,6 +20,7 @@ from .leverages import leverages, leverages_refusal
 from .low_rank import low_rank
 from .low_rank_solution import low_rank_solution, solution_refusal
 from .outputs import Cache
+from .sparse import sparse_refusal, sparse_ridge
 from .streamed import stream_refusal, streamed
 
 
@@ -57,6 +58,7 @@ CHOLESKY = Solver("cholesky", cholesky, _cholesky_refusal, ("cholesky",))
 ITERATIVE = Solver("iterative", iterative, iterative_refusal, ("cg",))
 LEVERAGES = Solver("leverages", leverages, leverages_refusal)
 SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
+SPARSE = Solver("sparse", sparse_ridge, sparse_refusal)
 LOW_RANK_SOLUTION = Solver("moments", low_rank_solution, solution_refusal)
 LOW_RANK = Solver("low rank", low_rank, requested_by=("cholesky", "spectral"))
 STREAMED = Solver("streamed", streamed, stream_refusal, ("cholesky", "spectral"))
@@ -65,8 +67,8 @@ BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
 DENSE = Solver("dense", coupled, coupled_refusal, ("dense",))
 CONJUGATE_GRADIENTS = Solver("cg", coupled, conjugate_gradient_refusal, ("cg",))
 SOLVERS = (
-    ITERATIVE, LEVERAGES, CHOLESKY, SPECTRAL, LOW_RANK_SOLUTION, LOW_RANK, STREAMED, BY_RIDGE,
-    BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS,
+    ITERATIVE, LEVERAGES, CHOLESKY, SPECTRAL, SPARSE, LOW_RANK_SOLUTION, LOW_RANK, STREAMED,
+    BY_RIDGE, BY_DIRECTION, DENSE, CONJUGATE_GRADIENTS,
 )  # fmt: skip
 SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cg", "cholesky", "spectral"), ("auto", "dense", "cg")
 """The values of the parameter `solver` for separable and for coupled kernels."""
@@ -82,7 +84,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
     if kernel.operator.depends_on_ridge:
         return (BY_RIDGE,)
     if features is not None:
-        return LOW_RANK_SOLUTION, LOW_RANK
+        return SPARSE, LOW_RANK_SOLUTION, LOW_RANK
     many = problem.n >= iteration.LEAST_EXAMPLES or want.solver == "cg"
     by_products = (ITERATIVE if want.single else LEVERAGES,) if many else ()
     return *by_products, *((CHOLESKY,) if kernel.operator.uniform else ()), SPECTRAL
