@@ -30,6 +30,7 @@ EXPERIMENTS = {
     "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
     "densities": "log densities and CRPS of the posterior next to scikit-learn's Gaussian process",
     "digits": "lower halves of scikit-learn's digits from the upper halves, by one line",
+    "graphs": "molecular graphs from SMILES strings and from fingerprints, made by a search",
     "massbank": "molecules from mass spectra, among the candidates of the same formula",
     "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
     "emotions": "sets of moods from the sound of a song, in the given split",

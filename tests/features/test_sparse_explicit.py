@@ -59,8 +59,12 @@ def test_strings_in_their_own_features():
     assert_allclose(model.predict(WORDS), wanted, atol=ROOT)
 
 
-def test_sparse_rows_cannot_be_centred(data):
+def test_one_ridge_centres_sparse_rows_and_several_cannot(data):
     A, Y = data
-    model = KernelDependency(Linear(), features=Explicit(sparse=True), fit_intercept=True)
-    with pytest.raises(ValueError, match=r"would become dense.*fit_intercept=False"):
-        model.fit(A, Y)
+    wanted = KernelDependency(Linear(), alpha=0.1).fit(A, Y).predict(A)
+    model = KernelDependency(Linear(), alpha=0.1, features=Explicit(sparse=True))
+    assert_allclose(model.fit(csr_array(A), Y).predict(csr_array(A)), wanted, atol=ROOT)
+    coupled = KernelDependency(Linear() * Covariance(), features=Explicit(sparse=True))
+    for refused in (coupled, KernelDependencyCV(Linear(), features=Explicit(sparse=True))):
+        with pytest.raises(ValueError, match=r"would become dense.*fit_intercept=False"):
+            refused.fit(A, Y)

@@ -23,7 +23,7 @@ from .outputs import Basis, Cache, OutputRows
 from .weights import NoWeights
 
 DENSE_OUTPUTS = 2**27
-"""Outputs of more entries than these, 1 GiB, stay sparse."""
+"""Outputs of more entries than these, 1 GiB, stay sparse; with an intercept all do."""
 SAMPLED_ROWS = 8000
 """The number of rows whose left-out predictions calibrate a decoder."""
 LEFT_OUT_ROWS = 1000
@@ -41,8 +41,9 @@ def sparse_refusal(problem: Problem, want: Want) -> str | None:
         return "the outputs have no sparse features"
     if problem.kernel.operator.uniform is None or len(want.alphas) != 1 or want.relative:
         return "there is more than one solution"
-    width = problem.outputs.width
-    return None if width is not None and problem.n * width > DENSE_OUTPUTS else "outputs are small"
+    width = problem.outputs.width or 0
+    needed = problem.intercept or problem.n * width > DENSE_OUTPUTS
+    return None if needed else "outputs are few, and have no mean to be subtracted"
 
 
 def sparse_ridge(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -71,10 +72,10 @@ class SparseRidge(Factorization):
         self.problem, self.basis = problem, Basis()
         self.kernel = Separable(problem.inputs.kernel, problem.kernel.operator)
         self.map, U = problem.inputs.coordinates
-        self.outputs = Explicit(sparse=True)
         self.U = sparse.csr_array(U)
-        V = self.outputs.fit_transform(problem.outputs.kernel, problem.outputs.items)
-        self.V = sparse.csr_array(V)
+        kernel, Y = problem.outputs.kernel, problem.outputs.items
+        self.V = sparse.csr_array(kernel.features.rows(Y))
+        self.outputs = Explicit().fit(kernel, Y)
         n = self.U.shape[0]
         self.w = np.ones(n) if problem.weights is None else np.asarray(problem.weights, float)
         self.total = float(self.w.sum())
