@@ -14,7 +14,6 @@ from .._base.errors import NotSupported
 from .._base.memory import ENTRIES
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit
-from ..kernels._bag_loops import add_inner_products
 from ..kernels._bags import sum_over_shared_features
 from ..operators import Separable
 from ..problem import Problem, Want
@@ -93,6 +92,8 @@ class SparseRidge(Factorization):
 
     def _moment(self, F: sparse.csr_array, mean: np.ndarray) -> np.ndarray:
         """Return the centred moment Σ_i w_i (u_i - ū)(f_i - f̄)ᵀ of inputs with features F."""
+        from ..kernels._bag_loops import add_inner_products
+
         weighted = sparse.csr_array(sparse.diags_array(self.w) @ self.U)
         S = sum_over_shared_features(add_inner_products, weighted.T, F.T)
         if self.problem.intercept:
