@@ -151,7 +151,10 @@ def test_the_beam_is_a_list_with_probabilities(batch):
     assert len(row) == 3 and chances == sorted(chances, reverse=True) and sum(chances) <= 1.0
     assert Graphs().key(row[0][0]) == Graphs().key(model.predict([[0.0]])[0])
     whole = model.decoder_.decode_top(model.embed([[0.0]]), 8)[0]
-    assert model.decoder_.probabilities(whole).sum() == pytest.approx(1.0)
+    decoder = model.decoder_
+    logits = np.array([score for _, score in whole]) / decoder.temperature_
+    expected = np.exp(logits) / (np.exp(logits).sum() + np.exp(decoder.none_))
+    np.testing.assert_allclose(decoder.probabilities(whole), expected, rtol=1e-9)
 
 
 def test_prediction_sets_are_lists_of_the_beam():

@@ -25,8 +25,8 @@ class Scored(NamedTuple):
 class Goal:
     """The predicted features of an output, with their weights.
 
-    The score of an item with features n is Σ_f w_f (2 g_f n_f - n_f²), minus `price` for each
-    feature that has no column.
+    The score of an item with features n is -Σ_f w_f (g_f - n_f)², minus `price` for each feature
+    that has no column.
 
     Attributes
     ----------
@@ -38,10 +38,15 @@ class Goal:
     w: np.ndarray
     price: float
 
+    @property
+    def offset(self) -> float:
+        """The part -Σ_f w_f g_f² of the score, which is the same for all items."""
+        return -float(self.w @ self.g**2)
+
     def scores(self, features: Any, items: Items) -> np.ndarray:
         """Return the scores of items with the given features of their kernel."""
         F = features.rows(items)
-        scores = 2.0 * (F @ (self.w * self.g)) - F.multiply(F) @ self.w
+        scores = self.offset + 2.0 * (F @ (self.w * self.g)) - F.multiply(F) @ self.w
         if features.outside is not None:
             scores = scores - self.price * features.outside(items)
         return np.asarray(scores)

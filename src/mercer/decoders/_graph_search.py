@@ -108,13 +108,13 @@ class GraphExplorer(Explorer):
         """Return the best `k` neighbours that are not in `seen` and score more than `least`."""
         from ._graph_search_loops import expand
 
-        size = self.size
+        size, offset = self.size, goal.offset
         while True:
             known = np.fromiter(seen, np.uint64, len(seen))
             best = (
                 known, len(known), np.zeros((k, size), np.int64),
-                np.zeros((k, size, size), np.int64), np.zeros(k, np.int64), np.full(k, least),
-                np.zeros(k, np.uint64), np.zeros(2, np.int64),
+                np.zeros((k, size, size), np.int64), np.zeros(k, np.int64),
+                np.full(k, least - offset), np.zeros(k, np.uint64), np.zeros(2, np.int64),
             )  # fmt: skip
             aim = goal.g, goal.w, goal.price
             done = expand(
@@ -125,8 +125,9 @@ class GraphExplorer(Explorer):
                 break
             self._make_room(2 * len(self.room[0]))
         self.scored += int(best[7][0])
-        return [
-            Scored(int(key), CodedGraph(own[:m].copy(), a[:m, :m].copy()), float(score))
+        copied = (
+            (int(key), CodedGraph(own[:m].copy(), a[:m, :m].copy()), float(score) + offset)
             for own, a, m, score, key in zip(*best[2:7], strict=True)
             if m
-        ]
+        )
+        return [Scored(*one) for one in copied]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from .._base.arrays import Items, blocks, take
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ._explorer import Goal
 
 CALIBRATION_ROWS = 8000
 """The largest number of left-out points whose residuals are used."""
@@ -19,6 +18,12 @@ FLOOR_POINTS, TEMPERATURE_POINTS = 100, 400
 """The numbers of left-out points that are searched to choose the floor and the temperature."""
 SLOWER = 4
 """How many times fewer points are searched where the search is not compiled."""
+MISSED = float(np.log(1000))
+"""The log-likelihood that a point without the truth in its beam costs when floors are compared."""
+PRIOR = 1e-3
+"""The weight of the squares of log-temperature and logit, so that few points suffice."""
+STARTS_AT = (-2.0, 0.0, 2.0)
+"""Log-temperatures, in units of the range of the scores of a beam, that the fit starts from."""
 FLOORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """The floors to choose from, in units of the mean variance."""
 
@@ -48,10 +53,10 @@ def drawn(n: int, k: int, seed: int) -> np.ndarray:
 
 
 class SearchCalibration:
-    """The choice of floor and temperature on left-out points, by the likelihood of the truth.
+    r"""The choice of floor and temperature on left-out points, by their likelihood.
 
-    The answers to a point are what the search keeps and the truth, with probabilities by their
-    scores.
+    An output of the beam has a probability proportional to :math:`e^{s/T}` for its score
+    :math:`s`, and "none of them" one proportional to :math:`e^{b}`.
 
     Parameters
     ----------
@@ -71,43 +76,49 @@ class SearchCalibration:
         losses = []
         for floor in FLOORS:
             self.decoder._set_weights(variances, floor)
-            losses.append(self._fit(FLOOR_POINTS)[1])
+            losses.append(self._fit(FLOOR_POINTS)[2])
         return FLOORS[int(np.argmin(losses))]
 
-    def temperature(self) -> float:
-        """Return the temperature of the largest likelihood with the weights of the decoder."""
-        return self._fit(TEMPERATURE_POINTS)[0]
+    def temperature(self) -> tuple[float, float]:
+        """Return the temperature and the logit b of the largest likelihood."""
+        return self._fit(TEMPERATURE_POINTS)[:2]
 
-    def _fit(self, most: int) -> tuple[float, float]:
-        """Return the best temperature, and its negative mean log-likelihood."""
+    def _fit(self, most: int) -> tuple[float, float, float]:
+        """Return the best temperature and logit b, and their negative mean log-likelihood."""
         fast = self.decoder.explorer.compiled
         rows = drawn(len(self.G), most if fast else most // SLOWER, 1)
         lists, counts = self._score_lists(rows), self.points.counts[rows]
-        scale = float(np.median([np.ptp(scores) for scores in lists])) or 1.0
+        missed = np.average([place is None for _, place in lists], weights=counts)
+        scale = float(np.median([np.ptp(scores) for scores, _ in lists])) or 1.0
 
-        def loss(log_temperature: float) -> float:
-            """Return the negative mean log-likelihood of the truth, the first of each list."""
-            T = np.exp(log_temperature)
-            losses = [logsumexp(s / T) - s[0] / T for s in lists]
-            return float(np.average(losses, weights=counts))
+        def loss(parameters: np.ndarray) -> float:
+            """Return the negative mean log-likelihood, with a weak prior of both parameters."""
+            T, none = scale * np.exp(parameters[0]), parameters[1]
+            losses = []
+            for scores, place in lists:
+                logits = np.append(scores / T, none)
+                losses.append(logsumexp(logits) - logits[-1 if place is None else place])
+            prior = PRIOR * float(np.square(parameters).sum())
+            return float(np.average(losses, weights=counts)) + prior / len(lists)
 
-        low, high = np.log(scale * 1e-4), np.log(scale * 1e3)
-        found = minimize_scalar(loss, bounds=(low, high), method="bounded")
-        return float(np.exp(found.x)), float(found.fun)
+        far = -float(np.median([scores[0] for scores, _ in lists])) / scale
+        found = min(
+            (
+                minimize(loss, [start, -far / np.exp(start)], method="Nelder-Mead")
+                for start in STARTS_AT
+            ),
+            key=lambda one: one.fun,
+        )
+        T, none = float(scale * np.exp(found.x[0])), float(found.x[1])
+        return T, none, float(found.fun) + MISSED * float(missed)
 
-    def _score_lists(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Return for each point the score of the truth, then those of the other answers."""
+    def _score_lists(self, rows: np.ndarray) -> list[tuple[np.ndarray, int | None]]:
+        """Return the scores of the beam of each point, and the place of the truth in it."""
         decoder = self.decoder
         found = decoder.search(self.points[rows], self.G[rows])
         space, lists = decoder.kernel_.space, []
-        truths = take(self.y, rows)
-        for i, row in enumerate(found):
-            goal = Goal(self.G[rows[i]], decoder.weights_, decoder.price_)
-            truth = take(truths, [i])
-            own = goal.scores(decoder.kernel_.features, decoder.kernel_.check(truth, "y"))
-            key = space.key(truth[0])
-            others = [
-                one.score for one in row if space.key(decoder.explorer.decoded(one.item)) != key
-            ]
-            lists.append(np.array([float(own[0]), *others]))
+        for row, key in zip(found, space.keys(take(self.y, rows)), strict=True):
+            keys = [space.key(decoder.explorer.decoded(one.item)) for one in row]
+            place = keys.index(key) if key in keys else None
+            lists.append((np.array([one.score for one in row]), place))
         return lists

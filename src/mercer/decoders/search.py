@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logsumexp
 
 from .._base.arrays import Items, blocks, count, host, take
 from .._base.errors import warn
@@ -36,8 +37,8 @@ FURTHER_STARTS = 100
 class Search(Reducible, Decoder):
     r"""A decoder that makes an output: the best one that a beam search over edits finds.
 
-    The score of an output with the features :math:`n` is :math:`\sum_f w_f (2 g_f n_f - n_f^2)` for
-    the predicted features :math:`g`, minus a price for each feature that no training output has.
+    The score of an output with the features :math:`n` is :math:`-\sum_f w_f (g_f - n_f)^2` for the
+    predicted features :math:`g`, minus a price for each feature that no training output has.
     With equal weights this is the pre-image. By default the weight of a feature is
     :math:`w_f = 1 / (v_f + c)` with the variance :math:`v_f` of its left-out residuals, so that
     features count that can be predicted.
@@ -69,9 +70,9 @@ class Search(Reducible, Decoder):
         The weight of each feature, and the price of a feature without a column.
     floor_
         The constant c in use.
-    temperature_
-        The scores of a list divided by this number are logarithms of its probabilities, up to a
-        constant. It is fitted to left-out predictions.
+    temperature_, none_
+        The scores of a list divided by the temperature are logarithms of its probabilities, up to a
+        constant, and `none_` that of no output of the list. Both are fitted to left-out points.
 
     Notes
     -----
@@ -120,7 +121,7 @@ class Search(Reducible, Decoder):
         assert self.explorer is not None  # refuses spaces without moves
         width = self.kernel_.features.rows(take(y, [0])).shape[1]
         self.weights_, self.price_ = np.ones(width), 1.0
-        self.floor_, self.temperature_ = np.inf, 1.0
+        self.floor_, self.temperature_, self.none_ = np.inf, 1.0, -np.inf
         return self
 
     def _check_parameters(self) -> None:
@@ -177,7 +178,7 @@ class Search(Reducible, Decoder):
         chosen = SearchCalibration(self, points, G, y)
         if self.weights == "left out" and self.floor == "auto":
             self._set_weights(variances, chosen.best_floor(variances))
-        self.temperature_ = chosen.temperature()
+        self.temperature_, self.none_ = chosen.temperature()
         return self
 
     def _set_weights(self, variances: np.ndarray, floor: float) -> None:
@@ -306,12 +307,15 @@ class Search(Reducible, Decoder):
     def probabilities(self, ranked: Ranked) -> np.ndarray:
         """Return the probability of each output of a ranked list, calibrated on left-out points.
 
+        The sum is less than 1: the true output may be none of them.
+
         Parameters
         ----------
         ranked : list of (output, score)
             The whole list of a point, as `decode_top` returns it.
         """
-        return softmax(np.array([score for _, score in ranked]) / self.temperature_)
+        logits = np.array([score for _, score in ranked]) / self.temperature_
+        return np.exp(logits - logsumexp(np.append(logits, self.none_)))
 
     def explain_features(
         self, points: Embedding, outputs: Items, rivals: Items, k: int = 5
@@ -338,9 +342,3 @@ class Search(Reducible, Decoder):
             [(names[f], float(row[f])) for f in best if row[f]]
             for row, best in zip(parts, order, strict=True)
         ]
-
-
-def softmax(values: np.ndarray) -> np.ndarray:
-    """Return exp(values) divided by their sum."""
-    weights = np.exp(values - values.max())
-    return weights / weights.sum()
