@@ -20,8 +20,7 @@ from mercer._base.arrays import object_array
 from mercer.datasets._files import find_file
 from mercer.decoders import Search
 from mercer.features import Explicit
-from mercer.kernels import GraphCounts, Kernel
-from mercer.kernels.capabilities import Features
+from mercer.kernels import Features, GraphCounts, Kernel
 from mercer.spaces import Graphs, Sequences
 
 from .graph_edits import edit_distance
@@ -295,15 +294,12 @@ def add_rows(report: Report, setting: str, judged: Judged, fitted: float, second
 
 def judge(model: Any, X: np.ndarray, truth: np.ndarray, known: set) -> Judged:
     """Predict test graphs, and compare them with the truth."""
-    from mercer.decoders._explorer import Goal
-
     decoder, key, columns = model.decoder_, Graphs().key, []
     for rows in np.array_split(np.arange(len(X)), max(1, len(X) // 200)):
         points = model.embed(X[rows])
-        G = decoder._predicted(points)
-        for i, g, ranked in zip(rows, G, decoder.decode_top(points, decoder.beam), strict=True):
-            goal = Goal(g, decoder.weights_, decoder.price_)
-            own = goal.scores(decoder.kernel_.features, truth[[i]])[0]
+        scores = decoder.scores_of(points, truth[rows])
+        found = decoder.decode_top(points, decoder.beam)
+        for i, own, ranked in zip(rows, scores, found, strict=True):
             keys, true = [key(graph) for graph, _ in ranked], key(truth[i])
             rank = keys.index(true) if true in keys else len(keys)
             edits = [

@@ -262,6 +262,7 @@ UNLISTED = {
     "spaces.Moves": "abstract",
     "kernels.Kernel": "abstract",
     "kernels.VectorKernel": "abstract",
+    "kernels.Features": "an ability of kernels: tests/kernels",
     "features.FeatureMap": "abstract",
     "operators.Operator": "abstract",
     "operators.OperatorKernel": "abstract",

@@ -152,6 +152,8 @@ def test_the_beam_is_a_list_with_probabilities(batch):
     assert Graphs().key(row[0][0]) == Graphs().key(model.predict([[0.0]])[0])
     whole = model.decoder_.decode_top(model.embed([[0.0]]), 8)[0]
     decoder = model.decoder_
+    own = decoder.scores_of(model.embed([[0.0]]), [whole[1][0]])
+    assert own == pytest.approx([whole[1][1]], abs=1e-6)
     logits = np.array([score for _, score in whole]) / decoder.temperature_
     expected = np.exp(logits) / (np.exp(logits).sum() + np.exp(decoder.none_))
     np.testing.assert_allclose(decoder.probabilities(whole), expected, rtol=1e-9)

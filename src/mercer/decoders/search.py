@@ -317,6 +317,21 @@ class Search(Reducible, Decoder):
         logits = np.array([score for _, score in ranked]) / self.temperature_
         return np.exp(logits - logsumexp(np.append(logits, self.none_)))
 
+    def scores_of(self, points: Embedding, outputs: Items) -> np.ndarray:
+        """Return the score of an output for each predicted point, as `decode_top` returns it.
+
+        Parameters
+        ----------
+        points : Embedding
+            The predicted points.
+        outputs
+            An output for each of them.
+        """
+        checked, found = self.kernel_.as_outputs(outputs), self.kernel_.features
+        goals = (Goal(g, self.weights_, self.price_) for g in self._predicted(points))
+        each = [goal.scores(found, take(checked, [i]))[0] for i, goal in enumerate(goals)]
+        return np.array(each, dtype=float)
+
     def explain_features(
         self, points: Embedding, outputs: Items, rivals: Items, k: int = 5
     ) -> list[list[tuple[str, float]]]:

@@ -9,6 +9,7 @@ implements one method.
 from ._sequences import Alphabet, Codes, restore_container
 from .algebra import Product, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel, as_output_kernel
+from .capabilities import Features
 from .curves import L2, Sobolev
 from .distances import squared_distances
 from .fields import FieldL2
@@ -40,7 +41,7 @@ from .weighted_degree import WeightedDegree
 from .wrappers import Gaussian, Normalized
 
 __all__ = [
-    "L2", "RBF", "Alphabet", "ChiSquare", "Codes", "Delta", "FieldL2", "Fingerprint",
+    "L2", "RBF", "Alphabet", "ChiSquare", "Codes", "Delta", "Features", "FieldL2", "Fingerprint",
     "Function", "Gaussian",
     "GraphCounts", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel", "Labels",
     "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mahalanobis", "Mapped",

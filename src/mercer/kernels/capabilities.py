@@ -42,6 +42,15 @@ class Features:
         n-grams that were not seen at fit; None if there are no such features.
     names
         A function that returns a description of each column, if known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Features, Kernel
+    >>> class Lengths(Kernel):
+    ...     features = Features(lambda words: np.array([[float(len(w))] for w in words]))
+    >>> Lengths()(["sun"], ["sea", "sand"])
+    array([[ 9., 12.]])
     """
 
     transform: Callable[[Items], Array]
