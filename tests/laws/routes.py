@@ -247,6 +247,8 @@ class Posed:
         What fit is given besides the pairs; None where it is not.
     smooth
         Whether all outputs are nearly one, which windows that are alike explain almost wholly.
+    twice
+        Whether each input occurs twice, with different outputs.
     w, labels
         The same in full.
     """
@@ -261,9 +263,12 @@ class Posed:
         weights: np.ndarray | None = None,
         groups: np.ndarray | None = None,
         smooth: bool = False,
+        twice: bool = False,
     ):
         self.case, self.intercept, self.alpha = case, condition.intercept, alpha
         (X, self.Y), X_new = case.data(N), case.data(M, seed=1)[0]
+        if twice:
+            X = np.concatenate([X[: N // 2], X[: N // 2]])
         if smooth:  # outputs that a smooth kernel explains up to less than a thousandth
             self.Y = 1.0 + 1e-3 * self.Y
         self.X, self.X_new, self._factor = scale * X, scale * X_new, factor
