@@ -205,17 +205,19 @@ class StructuredEstimator(
         single = kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.form_ = kernel.space.form(y)
-        self.output_names_ = column_names(y) if kernel.on_vectors else None
+        named = kernel.on_vectors and not isinstance(y, np.ndarray)
+        self.output_names_ = column_names(y) if named else None
         return outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         """Return checked inputs; store feature names and number if `reset`, else compare them."""
-        if has_columns(X):
+        table = not isinstance(X, np.ndarray) and has_columns(X)
+        if table:
             _refuse_repeated_names(table_columns(X))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
-            named = X if has_columns(X) else checked
+            named = X if table else checked
             if reset and named is checked:  # only the number of features is stored
                 self.n_features_in_ = int(checked.shape[1])
             else:

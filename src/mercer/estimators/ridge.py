@@ -67,7 +67,8 @@ class RidgeEstimator(LeftOutPoints):
 
     def _check_parameters(self) -> None:
         """Raise an error if `fit_intercept` is not a boolean or features are not feature maps."""
-        boolean(self.fit_intercept, "fit_intercept")
+        if not isinstance(self.fit_intercept, bool):
+            boolean(self.fit_intercept, "fit_intercept")
         for name, map in (("features", self.features), ("output_features", self.output_features)):
             if map is not None and not isinstance(map, FeatureMap):
                 raise TypeError(
