@@ -98,20 +98,15 @@ TASKS = (
 
 
 def run(folder: Path, console: Any, quick: bool = False, device: str | None = None) -> Report:
-    """Report errors with 1,000 pairs and, on a GPU, with up to 20,000 pairs."""
+    """Report errors with 1,000 pairs; with a GPU as `device`, with up to 20,000 pairs instead."""
     report = Report("operators")
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for task in track(TASKS, "equations", console=console, transient=True):
-        pairs, test = (QUICK_PAIRS, QUICK_TEST) if quick else (PAIRS, TEST)
-        if task.large and device is not None and not quick:
-            pairs, test = LARGE, LARGE_TEST
-        X, Y = EQUATIONS[task.name](pairs + test, seed=SEED, device=device)
-        data = X[:pairs], Y[:pairs], X[pairs:], Y[pairs:]
-        if pairs > PAIRS:
-            curves[task.name] = {ONE_CALL: list(_sizes(report, task, data))}
-        for method, error, seconds in _rows(task, data, quick, report):
-            setting = f"{task.name}, {min(pairs, PAIRS):,} pairs"
-            report.add(method, setting, METRIC, error, seconds=seconds)
+        if device is None:
+            _report_pairs(report, task, quick, console)
+        elif task.large:
+            found = list(_errors_by_size(report, task, quick, device, console))
+            curves[task.name] = {ONE_CALL: found}
         for method, error in task.published.items():
             size = LARGE if task.large else PAIRS
             name = f"{method} (published)"
@@ -127,14 +122,21 @@ def run(folder: Path, console: Any, quick: bool = False, device: str | None = No
     return report
 
 
+def _report_pairs(report: Report, task: Task, quick: bool, console: Any) -> None:
+    """Add the rows of all methods with 1,000 training pairs, in main memory."""
+    pairs, test = (QUICK_PAIRS, QUICK_TEST) if quick else (PAIRS, TEST)
+    X, Y = EQUATIONS[task.name](pairs + test, seed=SEED)
+    for method, error, seconds in _rows(task, (X, Y), pairs, quick, report):
+        setting = f"{task.name}, {pairs:,} pairs"
+        report.add(method, setting, METRIC, error, seconds=seconds)
+        console.print(f"{setting}, {method}: {error:.4g} in {seconds:.1f} s")
+
+
 def _rows(
-    task: Task, data: tuple[Any, ...], quick: bool, report: Report
+    task: Task, pairs: tuple[np.ndarray, np.ndarray], size: int, quick: bool, report: Report
 ) -> Iterator[tuple[str, float, float]]:
-    """Yield methods with up to 1,000 pairs in main memory, their errors and seconds."""
-    size = min(len(data[0]), QUICK_PAIRS if quick else PAIRS)
-    X, Y, new, truth = (
-        _host(part[:rows]) for part, rows in zip(data, (size, size, 1000, 1000), strict=True)
-    )
+    """Yield methods, their errors on the pairs after the first `size`, and their seconds."""
+    (X, new), (Y, truth) = ((part[:size], part[size:]) for part in pairs)
     start = time.perf_counter()
     model = KernelDependencyCV().fit(X, Y)
     seconds = time.perf_counter() - start
@@ -182,10 +184,14 @@ def peers(X: np.ndarray, quick: bool) -> dict[str, GridSearchCV]:
     }
 
 
-def _sizes(report: Report, task: Task, data: tuple[Any, ...]) -> Iterator[tuple[int, float]]:
-    """Yield numbers of pairs and errors on a GPU; report those of the published size."""
-    X, Y, new, truth = data
-    for size in SIZES:
+def _errors_by_size(
+    report: Report, task: Task, quick: bool, device: str, console: Any
+) -> Iterator[tuple[int, float]]:
+    """Yield numbers of training pairs and errors on a GPU, and report them."""
+    largest, test = (QUICK_PAIRS, QUICK_TEST) if quick else (LARGE, LARGE_TEST)
+    X, Y = EQUATIONS[task.name](largest + test, seed=SEED, device=device)
+    new, truth = X[largest:], Y[largest:]
+    for size in [size for size in SIZES if size <= largest]:
         _synchronize(X)
         start = time.perf_counter()
         model = KernelDependencyCV().fit(X[:size], Y[:size])
@@ -201,13 +207,15 @@ def _sizes(report: Report, task: Task, data: tuple[Any, ...]) -> Iterator[tuple[
             f"{setting}: {model.__dict__.get('learnt_', model.kernel_)}; "
             f"{chosen - start:.1f} s with the choice, {fitted - chosen:.2f} s for a fit."
         )
+        console.print(f"{report.notes[-1]} Error {error:.5f}.", soft_wrap=True)
         yield size, error
 
 
 def _error(model: Any, new: Any, truth: Any, start: int) -> float:
     """Return the error of a batch of predictions."""
     rows = slice(start, start + BATCH)
-    return float(relative_error(truth[rows], model.predict(new[rows])))
+    predicted = model.predict(new[rows])
+    return float(relative_error(_host(truth[rows]), _host(predicted)))
 
 
 def _bands(task: Task, model: Any, data: tuple[np.ndarray, ...], error: float) -> str:
@@ -226,7 +234,7 @@ def _bands(task: Task, model: Any, data: tuple[np.ndarray, ...], error: float) -
 
 def _host(values: Any) -> np.ndarray:
     """Return an array in main memory."""
-    return np.asarray(values if isinstance(values, np.ndarray) else values.cpu())
+    return values if isinstance(values, np.ndarray) else values.cpu().numpy()
 
 
 def _synchronize(values: Any) -> None:
