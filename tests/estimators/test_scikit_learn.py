@@ -34,6 +34,12 @@ warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="sklearn")
 warnings.filterwarnings("ignore", message="all outputs in y are equal")
 warnings.filterwarnings("ignore", message="score is not defined")
+# Repeated rows are left out one at a time, unless groups= says that they belong together.
+known = {
+    "KernelDependencyCV": {
+        "check_sample_weight_equivalence_on_dense_data": "leave-one-out needs groups of repeats"
+    }
+}
 failed = {}
 for case in sys.argv[1:]:
     name, *kernel = case.split()
@@ -41,8 +47,10 @@ for case in sys.argv[1:]:
     model = getattr(mercer, name)(**given)
     failed[case] = [
         (result["check_name"], result["status"], str(result["exception"])[:300])
-        for result in check_estimator(model, on_fail=None)
-        if result["status"] != "passed"
+        for result in check_estimator(
+            model, on_fail=None, expected_failed_checks=known.get(name)
+        )
+        if result["status"] not in ("passed", "xfail")
     ]
 print(json.dumps(failed))
 """
@@ -67,6 +75,20 @@ def failed():
 @pytest.mark.parametrize("name", CHECKED)
 def test_check_estimator_in_full(name, failed):
     assert failed[name] == []
+
+
+def test_a_choice_counts_repeats_of_a_group_like_weights():
+    random = np.random.RandomState(42)
+    X, y, weights = (
+        random.rand(15, 30),
+        random.randint(0, 3, size=15) + 0.0,
+        random.randint(0, 5, 15),
+    )
+    rows = np.arange(15).repeat(weights)
+    weighted = KernelDependencyCV().fit(X, y, sample_weight=weights)
+    repeated = KernelDependencyCV().fit(X[rows], y[rows], groups=rows)
+    assert str(weighted.kernel_) == str(repeated.kernel_)
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
 
 
 @pytest.fixture
