@@ -5,7 +5,8 @@ import inspect
 from pathlib import Path
 
 MODULES = {
-    "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
+    "mercer": "estimators", "mercer.estimators": "custom_estimators",
+    "mercer.kernels": "kernels", "mercer.spaces": "spaces",
     "mercer.operators": "operators", "mercer.decoders": "decoders",
     "mercer.features": "features", "mercer.fields": "fields",
     "mercer.sets": "sets", "mercer.sources": "sources",
@@ -18,6 +19,7 @@ MODULES = {
 INTERNAL = {
     "mercer.decoders": ("Ranked",),
     "mercer.embedding": ("MovedFrame", "SpanFrame", "feature_variance"),
+    "mercer.estimators": ("StructuredEstimator", "on_fresh_state"),
     "mercer.operators": ("Boxes", "ComponentGram"),
     "mercer.problem": ("Moments",),
     "mercer.solvers": (

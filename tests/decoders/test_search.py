@@ -262,7 +262,7 @@ def test_what_cannot_be_searched_is_refused(batch):
     X = np.arange(5.0)[:, None]
     with pytest.raises(ValueError, match="explicit features"):
         KernelDependency("rbf", WeisfeilerLehman(), decoder=Search()).fit(X, batch)
-    with pytest.raises(ValueError, match="vectors have none"):
+    with pytest.raises(ValueError, match="vectors lack them"):
         KernelDependency("rbf", "linear", decoder=Search()).fit(X, X)
     with pytest.raises(ValueError, match="allowed"):
         KernelDependency("rbf", GraphCounts(), decoder=Search(allowed=3)).fit(X, batch)

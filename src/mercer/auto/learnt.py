@@ -88,7 +88,7 @@ class LearntFromTable(SupportsSets, Reducible, BaseEstimator):
         """The score of simple models on rows left out in five folds, by name.
 
         They are fitted on first use, and their scores are saved with the model from then on. A
-        model that was saved before has none.
+        model that was saved before does not have them.
         """
         check_is_fitted(self)
         if "baseline_scores_" not in vars(self) and self.has_training_rows_:

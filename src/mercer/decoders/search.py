@@ -144,7 +144,7 @@ class Search(Reducible, Decoder):
         kernel, moves = self.kernel_, self.kernel_.moves(self.outputs_)
         if moves is None:
             raise ValueError(
-                f"Search needs outputs with moves, and {kernel.space.name} have none: implement "
+                f"Search needs moves of outputs, and {kernel.space.name} lack them: implement "
                 "the method moves(y) of the space, or use decoder=Candidates()."
             )
         if self.allowed == TRAINING:

@@ -317,7 +317,7 @@ def fill_table(keys, slots, columns):
 
 @inlined
 def column_of(word, slots, columns):
-    """Return the column of a key in a table of `fill_table`; -1 if it has none."""
+    """Return the column of a key in a table of `fill_table`; -1 if it has no column."""
     last = np.int64(len(slots) - 1)
     p = np.int64(word & Word(last))
     while columns[p] >= 0 and slots[p] != word:

@@ -36,7 +36,7 @@ class OnLinearMap(OnTransformed):
 
     @property
     def fourier(self) -> Fourier | None:
-        """The spectral measure on the original vectors; None if the inner kernel has none."""
+        """The spectral measure on the original vectors; None if the inner kernel has no measure."""
         inner = self.inner.fourier
         if inner is None:
             return None

@@ -29,7 +29,7 @@ ITEMS = {
     "X", "candidates", "candidates_", "items", "items_", "landmarks", "landmarks_", "outputs",
     "outputs_", "sample", "sample_", "y",
 }  # fmt: skip
-"""Names of attributes that hold inputs or outputs, in which NaN may stand for an unknown rank."""
+"""Names of attributes that hold inputs or outputs, in which NaN is an unknown rank."""
 WIDEST = 2**16
 """The largest number of bytes of one element of a dtype that a file names."""
 

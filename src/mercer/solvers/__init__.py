@@ -4,10 +4,10 @@
 of `Part` objects and a basis of output directions. A `Part` is the linear smoother of some output
 directions; its `spectrum` has the eigenvalues and eigenvectors of the input Gram matrix. `Parts`
 computes solutions, left-out predictions, variances and likelihoods from the parts, so that each of
-these has one definition. `Spanned` does so for outputs without coordinates, and `Iterative` has
-solutions alone. The modules `exact`, `low_rank`, `streamed`, `by_direction` and
-`coupled` differ only in how they compute the parts, and a kernel may bring its own solver
-(`OperatorKernel.factor`).
+these has one definition. `Spanned` does so for outputs without coordinates. `Iterative` has
+solutions without parts, and `SparseRidge` the solution for sparse features. The modules `exact`,
+`low_rank`, `streamed`, `by_direction` and `coupled` differ only in how they compute the parts. A
+kernel may bring its own solver (`OperatorKernel.factor`).
 """
 
 from .._base.errors import NotSupported
