@@ -80,6 +80,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     X = np.array([counts for counts, _ in described])
     formulas = np.array([formula for _, formula in described])
     graphs = object_array([element_graph(s) for s in smiles])
+    for i, graph in enumerate(graphs):  # predictions are copies, which keep this number
+        graph.graph["number"] = i
     train, test = split(formulas, *((100, 8) if quick else (2000, 500)))
     X = StandardScaler().fit(X[train]).transform(X)
     report = Report("qm9")
@@ -94,7 +96,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     pools = [np.flatnonzero(formulas == formula) for formula in formulas[test]]
     lists = [list(graphs[pool]) for pool in pools]
     predicted = model.predict(X[test], candidates=lists)
-    hits = [graph is graphs[i] for graph, i in zip(predicted, test, strict=True)]
+    hits = [graph.graph["number"] == i for graph, i in zip(predicted, test, strict=True)]
     seconds = time.perf_counter() - start
     chance = float(np.mean([1.0 / len(pool) for pool in pools]))
     alike = [(X[pool] == X[i]).all(axis=1).sum() for pool, i in zip(pools, test, strict=True)]

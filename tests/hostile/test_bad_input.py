@@ -93,7 +93,7 @@ def test_dates_are_not_numbers(name):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_outputs_whose_squares_overflow():
-    with pytest.raises(ValueError, match="outputs are too large.*Rescale y"):
+    with pytest.raises(ValueError, match="outputs in y are too large.*Divide them"):
         KernelDependencyCV(RBF(1.0)).fit(X, 1e200 * Y)
 
 
