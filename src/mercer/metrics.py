@@ -396,8 +396,8 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of ranks
-        The true and the predicted outputs, in the same order.
+    y_true, y_pred : array-like
+        The ranks of the true and the predicted outputs, in the same order.
     average : bool, default=True
         Whether to return the mean over examples, rather than one value for each.
 
@@ -417,8 +417,8 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of ranks
-        The true and the predicted outputs, in the same order.
+    y_true, y_pred : array-like
+        The ranks of the true and the predicted outputs, in the same order.
     average : bool, default=True
         Whether to return the mean over examples, rather than one value for each.
 
@@ -438,8 +438,8 @@ def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Sco
 
     Parameters
     ----------
-    y_true, y_pred : array-like of ranks
-        The true and the predicted outputs, in the same order.
+    y_true, y_pred : array-like
+        The ranks of the true and the predicted outputs, in the same order.
     average : bool, default=True
         Whether to return the mean over examples, rather than one value for each.
 

@@ -30,6 +30,8 @@ def test_links_between_pages(page):
             continue  # made at build
         target = (page.parent / name).resolve() if name else page
         assert target.exists(), f"{page.name} links to {link}"
+        site = DOCS not in page.parents or DOCS in target.parents
+        assert site, f"{page.name} links to {link}, which the site does not have"
         assert not anchor or anchor in anchors(target), f"{page.name} links to {link}"
 
 

@@ -42,7 +42,7 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     Returns
     -------
     array
-        The predicted fields, (n, *grid).
+        The predicted fields, an array for each row of X.
 
     Examples
     --------

@@ -196,7 +196,7 @@ class Cache:
         return made
 
     def spectrum(self, kernel: Any, make: Callable, *arguments: Any) -> Any:
-        """Return the input spectrum make(*arguments), or that of the last call with this kernel."""
+        """Return the spectrum `make(*arguments)`, or that of the last call with this kernel."""
         if self.current[0] is not kernel:
             self.current = (None, None)  # free memory before the next one is computed
             self.current = (kernel, make(*arguments))

@@ -234,7 +234,7 @@ class Grid:
         return weights if self.mask is None else np.where(self.mask, weights, 0.0)
 
     def split(self, A: Array) -> Array:
-        """Reshape arrays of fields (n, *shape[, channels]) to (n, size, channels)."""
+        """Reshape arrays of fields, one for each item, to (n, size, channels)."""
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
 
     def fill(self, values: Array) -> Array:
