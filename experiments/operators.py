@@ -70,12 +70,12 @@ TASKS = (
     Task(
         "Helmholtz",
         True,
-        {"DeepONet": 0.0588, "PCA network": 0.0386, "FNO": 0.0186, "kernel": 0.0100},
+        {"DeepONet": 0.0588, "FNO": 0.0186, "kernel": 0.0100},
     ),
     Task(
         "Navier–Stokes",
         True,
-        {"DeepONet": 0.0363, "PCA network": 0.0232, "FNO": 0.0026, "kernel": 0.00127},
+        {"DeepONet": 0.0363, "FNO": 0.0026, "kernel": 0.00127},
     ),
     Task(
         "Burgers",
