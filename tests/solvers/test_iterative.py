@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer import KernelDependency
 from mercer._base import progress
+from mercer._base.errors import NotSupported
 from mercer.estimators import fitted
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Kernel, Laplacian, Linear, Polynomial
@@ -19,7 +20,7 @@ from mercer.operators import (
     Operator,
 )
 from mercer.problem import Want
-from mercer.solvers import exact_spectrum, iterative
+from mercer.solvers import exact_spectrum, factor, iterative
 from mercer.solvers.iterative import LARGEST_WIDTH, LEAST_EXAMPLES, iterative_refusal
 
 CHAIN = np.linalg.inv(2.5 * np.eye(4) - np.eye(4, k=1) - np.eye(4, k=-1))
@@ -259,3 +260,12 @@ def test_the_route_is_for_exact_fits():
     X, Y = pairs(40)
     with pytest.raises(ValueError, match="solver='cg' is not for this fit: use solver='auto'"):
         KernelDependency(RBF(1.0), features=Nystroem(5), solver="cg").fit(X, Y)
+
+
+def test_a_solution_at_another_ridge_is_refused():
+    X, Y = np.random.default_rng(0).normal(size=(2, 30, 3))
+    problem = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y).fitted_.problem
+    found = factor(problem, Want([0.1], solver="cg"))
+    assert found.solve(0.1).residual < 1e-9
+    with pytest.raises(NotSupported, match=r"alpha=0\.1, not for alpha=0\.2.*spectral"):
+        found.solve(0.2)

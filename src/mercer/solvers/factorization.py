@@ -289,6 +289,21 @@ Residuals = Callable[[Sequence[float], bool], Iterator[Array]]
 """A function of ridges, and of whether leverages are averaged, that yields left-out residuals."""
 
 
+def at_its_ridge(ridge: float, found: Solution) -> Callable[[float], Solution]:
+    """Return a function of the ridge that returns a solution, and refuses any other ridge."""
+
+    def solution(alpha: float) -> Solution:
+        """Return the solution if it is that of the ridge `alpha`."""
+        if alpha != ridge:
+            raise NotSupported(
+                f"this is the solution for alpha={ridge:.6g}, not for alpha={alpha:.6g}: factor "
+                'the problem again, or with solver="spectral" for several ridges.'
+            )
+        return found
+
+    return solution
+
+
 @final
 @dataclass(eq=False)
 class Iterative(Factorization):

@@ -26,7 +26,7 @@ from ..problem import Problem, Want
 from .conjugate_gradients import Iterates, column_norms, solve_shifted
 from .exact import cholesky, spectral
 from .exact_spectrum import ExactSpectrum, InputGram
-from .factorization import Factorization, Iterative, Solution
+from .factorization import Factorization, Iterative, Solution, at_its_ridge
 from .gram_products import BlockProducts, GramProducts, MatrixProducts
 from .outputs import Cache, OutputRows
 from .parts import training_weights
@@ -90,7 +90,7 @@ def iterative(problem: Problem, want: Want, cache: Cache) -> Factorization:
     try:
         dual = system.dual(problem, output_rows, want.alphas[0])
         found = system.solution(dual, problem, output_rows, want.alphas[0])
-        return Iterative(problem, found.kernel, output_rows, lambda alpha: found)
+        return Iterative(problem, found.kernel, output_rows, at_its_ridge(want.alphas[0], found))
     except (NeedsSpectrum, NotPositiveSemidefinite) as error:
         if requested:
             warnings.warn(

@@ -19,7 +19,7 @@ from .._base.linalg import NotPositiveSemidefinite, PositiveDefinite, add_ridge,
 from .._base.memory import PLANNED_FRACTION, free_bytes
 from .._base.plan import LEVERAGE_SQUARES, SPECTRAL_SQUARES, exact_bytes
 from ..problem import Problem, Want
-from .factorization import Factorization, Iterative
+from .factorization import Factorization, Iterative, at_its_ridge
 from .iterative import DualSolution, NeedsSpectrum, RidgeSystem, factorized, few_outputs
 from .outputs import Basis, Cache, OutputRows
 
@@ -67,7 +67,7 @@ def leverages(problem: Problem, want: Want, cache: Cache) -> Factorization:
     solution = system.solution(dual, problem, output_rows, alpha)
     errors = LeverageErrors(problem, output_rows, alpha, *_residuals(system, dual, G))
     return Iterative(
-        problem, solution.kernel, output_rows, lambda alpha: solution, Basis(dual.Q), errors
+        problem, solution.kernel, output_rows, at_its_ridge(alpha, solution), Basis(dual.Q), errors
     )
 
 

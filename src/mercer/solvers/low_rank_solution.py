@@ -7,7 +7,7 @@ from .._base.linalg import adjoint, eigh, exceeds_rounding
 from ..embedding import PointMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
-from .factorization import Factorization, Iterative, Solution
+from .factorization import Factorization, Iterative, Solution, at_its_ridge
 from .low_rank import few_threads, low_rank, moments_for
 from .outputs import Cache
 from .parts import training_weights
@@ -45,4 +45,4 @@ def low_rank_solution(problem: Problem, want: Want, cache: Cache) -> Factorizati
     weights = training_weights(problem, output_rows, alpha)
     kernel = Separable(problem.inputs.kernel, problem.kernel.operator)
     found = Solution(PointMap(map, offset, output_rows.frame, weights), kernel)
-    return Iterative(problem, kernel, output_rows, lambda alpha: found)
+    return Iterative(problem, kernel, output_rows, at_its_ridge(alpha, found))
