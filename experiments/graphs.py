@@ -26,7 +26,7 @@ from mercer.spaces import Graphs, Sequences
 from .graph_edits import edit_distance
 from .report import Report
 
-SEED = 46
+SEED = 47
 TEST = 2000
 SIZES = (2_000, 20_000, 10**6)
 ELEMENTS = ("C", "N", "O", "F")

@@ -154,9 +154,21 @@ def test_the_beam_is_a_list_with_probabilities(batch):
     decoder = model.decoder_
     own = decoder.scores_of(model.embed([[0.0]]), [whole[1][0]])
     assert own == pytest.approx([whole[1][1]], abs=1e-6)
-    logits = np.array([score for _, score in whole]) / decoder.temperature_
+    scores = np.array([score for _, score in whole])
+    logits = (scores - scores[0]) / decoder.temperature_
+    logits[0] += decoder.first_
     expected = np.exp(logits) / (np.exp(logits).sum() + np.exp(decoder.none_))
     np.testing.assert_allclose(decoder.probabilities(whole), expected, rtol=1e-9)
+
+
+def test_probabilities_do_not_depend_on_the_level_of_the_scores(batch):
+    """Scores grow with the size of an output: only differences within a list are compared."""
+    decoder = model_of(GraphCounts(), batch * 2).decoder_
+    whole = [("a", 10.0), ("b", 8.0), ("c", -5.0)]
+    higher = [(name, score + 1e4) for name, score in whole]
+    found = [decoder.probabilities(ranked) for ranked in (whole, higher)]
+    np.testing.assert_allclose(found[0], found[1])
+    assert found[0].sum() < 1 and (np.diff(found[0]) <= 0).all()
 
 
 def test_prediction_sets_are_lists_of_the_beam():

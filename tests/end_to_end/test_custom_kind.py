@@ -1,6 +1,7 @@
 """A custom space as the output of a table: fitted, saved, predicted, evaluated and reported."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -99,13 +100,14 @@ def test_angles_on_the_command_line_and_in_the_report(tmp_path, monkeypatch):
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    facts = json.loads(run("fit", "wind.csv", "--space", "heading=angles", "--json",
-                           "--report", "wind.html"))  # fmt: skip
+    with_report = find_spec("jinja2") is not None  # an extra
+    report = ["--report", "wind.html"] if with_report else []
+    facts = json.loads(run("fit", "wind.csv", "--space", "heading=angles", "--json", *report))
     assert facts["columns"]["heading"] == "angles"
     rows = run("predict", "model.mercer", "wind.csv").splitlines()
     assert rows[0] == "x,z,heading,predicted heading" and len(rows) == 61
     assert json.loads(run("evaluate", "model.mercer", "wind.csv", "--json"))["score"] > 0.6
-    assert "heading" in (tmp_path / "wind.html").read_text()
+    assert not with_report or "heading" in (tmp_path / "wind.html").read_text()
 
 
 def test_an_angle_among_columns_of_other_kinds():

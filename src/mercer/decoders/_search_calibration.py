@@ -21,7 +21,7 @@ SLOWER = 4
 MISSED = float(np.log(1000))
 """The log-likelihood that a point without the truth in its beam costs when floors are compared."""
 PRIOR = 1e-3
-"""The weight of the squares of log-temperature and logit, so that few points suffice."""
+"""The weight of the squares of log-temperature and logits, so that few points suffice."""
 STARTS_AT = (-2.0, 0.0, 2.0)
 """Log-temperatures, in units of the range of the scores of a beam, that the fit starts from."""
 FLOORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
@@ -55,8 +55,11 @@ def drawn(n: int, k: int, seed: int) -> np.ndarray:
 class SearchCalibration:
     r"""The choice of floor and temperature on left-out points, by their likelihood.
 
-    An output of the beam has a probability proportional to :math:`e^{s/T}` for its score
-    :math:`s`, and "none of them" one proportional to :math:`e^{b}`.
+    An output of the beam has a probability proportional to :math:`e^{(s - s_1)/T}` for its score
+    :math:`s` and the best score :math:`s_1`, the best one :math:`e^a` times that with :math:`a \geq
+    0`, and "none of them" one proportional to :math:`e^{b}`. With a and b, the best output and none
+    are right as often on left-out points as their mean probabilities say.
+    Scores of different points are not compared: they grow with the size of an output.
 
     Parameters
     ----------
@@ -76,15 +79,15 @@ class SearchCalibration:
         losses = []
         for floor in FLOORS:
             self.decoder._set_weights(variances, floor)
-            losses.append(self._fit(FLOOR_POINTS)[2])
+            losses.append(self._fit(FLOOR_POINTS)[3])
         return FLOORS[int(np.argmin(losses))]
 
-    def temperature(self) -> tuple[float, float]:
-        """Return the temperature and the logit b of the largest likelihood."""
-        return self._fit(TEMPERATURE_POINTS)[:2]
+    def softmax(self) -> tuple[float, float, float]:
+        """Return the temperature and the logits a and b of the largest likelihood."""
+        return self._fit(TEMPERATURE_POINTS)[:3]
 
-    def _fit(self, most: int) -> tuple[float, float, float]:
-        """Return the best temperature and logit b, and their negative mean log-likelihood."""
+    def _fit(self, most: int) -> tuple[float, float, float, float]:
+        """Return the best temperature and logits a and b, and the negative mean log-likelihood."""
         fast = self.decoder.explorer.compiled
         rows = drawn(len(self.G), most if fast else most // SLOWER, 1)
         lists, counts = self._score_lists(rows), self.points.counts[rows]
@@ -93,24 +96,21 @@ class SearchCalibration:
 
         def loss(parameters: np.ndarray) -> float:
             """Return the negative mean log-likelihood, with a weak prior of both parameters."""
-            T, none = scale * np.exp(parameters[0]), parameters[1]
+            T, none, first = scale * np.exp(parameters[0]), parameters[1], abs(parameters[2])
             losses = []
             for scores, place in lists:
-                logits = np.append(scores / T, none)
+                logits = np.append((scores - scores[0]) / T, none)
+                logits[0] += first
                 losses.append(logsumexp(logits) - logits[-1 if place is None else place])
             prior = PRIOR * float(np.square(parameters).sum())
             return float(np.average(losses, weights=counts)) + prior / len(lists)
 
-        far = -float(np.median([scores[0] for scores, _ in lists])) / scale
         found = min(
-            (
-                minimize(loss, [start, -far / np.exp(start)], method="Nelder-Mead")
-                for start in STARTS_AT
-            ),
+            (minimize(loss, [start, -1.0, 0.1], method="Nelder-Mead") for start in STARTS_AT),
             key=lambda one: one.fun,
         )
         T, none = float(scale * np.exp(found.x[0])), float(found.x[1])
-        return T, none, float(found.fun) + MISSED * float(missed)
+        return T, abs(float(found.x[2])), none, float(found.fun) + MISSED * float(missed)
 
     def _score_lists(self, rows: np.ndarray) -> list[tuple[np.ndarray, int | None]]:
         """Return the scores of the beam of each point, and the place of the truth in it."""

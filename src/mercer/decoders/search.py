@@ -70,9 +70,10 @@ class Search(Reducible, Decoder):
         The weight of each feature, and the price of a feature without a column.
     floor_
         The constant c in use.
-    temperature_, none_
-        The scores of a list divided by the temperature are logarithms of its probabilities, up to a
-        constant, and `none_` that of no output of the list. Both are fitted to left-out points.
+    temperature_, first_, none_
+        Differences of the scores of a list from its best one, divided by the temperature, are
+        logarithms of its probabilities, up to a constant; `first_` is added to that of the best,
+        and `none_` is that of no output of the list. They are fitted to left-out points.
 
     Notes
     -----
@@ -121,7 +122,7 @@ class Search(Reducible, Decoder):
         assert self.explorer is not None  # refuses spaces without moves
         width = self.kernel_.features.rows(take(y, [0])).shape[1]
         self.weights_, self.price_ = np.ones(width), 1.0
-        self.floor_, self.temperature_, self.none_ = np.inf, 1.0, -np.inf
+        self.floor_, self.temperature_, self.first_, self.none_ = np.inf, 1.0, 0.0, -np.inf
         return self
 
     def _check_parameters(self) -> None:
@@ -178,7 +179,7 @@ class Search(Reducible, Decoder):
         chosen = SearchCalibration(self, points, G, y)
         if self.weights == "left out" and self.floor == "auto":
             self._set_weights(variances, chosen.best_floor(variances))
-        self.temperature_, self.none_ = chosen.temperature()
+        self.temperature_, self.first_, self.none_ = chosen.softmax()
         return self
 
     def _set_weights(self, variances: np.ndarray, floor: float) -> None:
@@ -314,7 +315,9 @@ class Search(Reducible, Decoder):
         ranked : list of (output, score)
             The whole list of a point, as `decode_top` returns it.
         """
-        logits = np.array([score for _, score in ranked]) / self.temperature_
+        scores = np.array([score for _, score in ranked])
+        logits = (scores - scores.max(initial=-np.inf)) / self.temperature_
+        logits[:1] += self.first_
         return np.exp(logits - logsumexp(np.append(logits, self.none_)))
 
     def scores_of(self, points: Embedding, outputs: Items) -> np.ndarray:
